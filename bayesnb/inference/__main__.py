@@ -1,4 +1,4 @@
-"""Rewrite the files that are made from the table of questions: ``python -m bayesnb.inference``."""
+"""Regenerate the files that list the questions about a model: ``python -m bayesnb.inference``."""
 
 from pathlib import Path
 

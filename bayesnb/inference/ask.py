@@ -68,10 +68,10 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """Joint distribution of a missing cell and the class; return values, p(value, class) and the omitted probability.
+    """Joint distribution of a missing cell and the class: its values, p(value, class) and the omitted probability.
 
-    ``log_joint`` maps values of the cell to log p(class, row), (value, class). ``log_row`` is the log probability of
-    the other cells.
+    ``log_joint`` is a function from values of the cell to log p(class, row), (value, class). ``log_row`` is the log
+    probability of the other cells.
     """
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
@@ -198,8 +198,9 @@ def ask_next(
     DataFrame (column, ...)
         ``information`` is the expected decrease in the entropy of the class, in nats. Outliers and wrong families can
         make ``information`` far too large. To measure the gain of each column on the learned rows, use
-        ``column_gains(clf, X, y)``. A column that becomes several feature columns, such as a date, has one row in the
-        result. The observed value may be a bound (``Bounded``) or may turn out to be missing (``Missing``).
+        ``column_gains(clf, X, y)``. A column that is encoded as several columns, such as a date, has one row in the
+        result. If a column is read by ``Bounded`` or ``Missing``, the possible observations include bounds such as "<5"
+        or a missing value.
 
         With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
         observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above
@@ -212,8 +213,8 @@ def ask_next(
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row, or ``costs`` are invalid. ``feature_costs`` need ``costs``, a cost of every
-        ranked column, and names of fitted columns only.
+        If there is not exactly one row, or ``costs`` are invalid. If ``feature_costs`` are given without ``costs``,
+        lack a ranked column, or name an unknown column.
 
     Notes
     -----
@@ -288,10 +289,10 @@ def ask_next(
 def _joint_of_column(
     classifier: Classifier, data: Data, column: Any, parts: list[tuple[Any, int]], before: Array
 ) -> tuple[Array, float]:
-    """Joint distribution of a table column and the class, (value, class), and the probability omitted from it.
+    """Joint distribution of a table column and the class, (value, class), and the omitted probability.
 
-    ``parts`` are the feature columns (feature, position) that are made from the cell. If the model has a feature for
-    missing cells, "missing" is an additional last value.
+    ``parts`` lists the encoded columns, (feature, position), that are made from the cell. If a feature of the model
+    indicates whether the cell is missing, "missing" is an additional last value.
     """
     schema = classifier.schema
     named = [schema.features[name].columns[j] for name, j in parts]
@@ -319,7 +320,7 @@ def _joint_of_column(
 
 
 def _together(joints: list[Array]) -> Array:
-    """Joint distribution with the class, (value, class), of several variables that are independent given the class.
+    """Joint distribution of the class and several variables that are independent given the class, (value, class).
 
     If all variables together have more than ``MOST_TOGETHER`` values, the last variables are left out.
     """

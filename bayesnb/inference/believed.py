@@ -1,7 +1,7 @@
-"""The posterior of naive Bayes and of any learned exponents, as one object.
+"""The posterior of naive Bayes and, if the model has a dependence, of its exponents, as one object.
 
-By default, every answer about a new row is conditional on the learned rows and on the cells of this new row
-(``docs/theory/ratio-of-averages.md``).
+By default, results for a new row condition on the learned rows and on the cells of this row; with exponents, on the
+learned rows only (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PREDICTIVE = Spelled('ask classifier_.with_estimate("predictive")', "fit the mod
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with."""
+    """A posterior of naive Bayes, an optional dependence with its exponents, and the estimate used to predict."""
 
     # ``plug_in`` holds the plug-in parameters, None for "predictive". ``dependence`` is None for naive Bayes.
     # ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is
@@ -153,7 +153,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log p(class, row) of learned rows, (row, class), and a ``LeftOut`` per MCMC-sampled feature."""
+        """Leave-one-out log p(class, row), (row, class), and diagnostics (``LeftOut``) of features sampled by MCMC."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -164,7 +164,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Term names, leave-one-out log densities (row, class, term), and a ``LeftOut`` per MCMC-sampled feature."""
+        """Term names, leave-one-out log densities (row, class, term), and diagnostics of features sampled by MCMC."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = pieces.left_out(self.posterior, data, labels, sampled)
@@ -174,7 +174,7 @@ class Believed:
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:
-        """Exponents of all columns and, last, the learned intercept, (class, column + 1); ``None`` for naive Bayes."""
+        """Exponents of all columns, then the learned intercept, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
         if self.dependence.spec.forests:

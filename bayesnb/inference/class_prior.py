@@ -77,7 +77,7 @@ TUNE = 100
 def interval_of_shares(
     log_likelihood: Array, quantiles: tuple[float, float], errors: Array, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Two quantiles of each class frequency, (2, class), and the largest Monte Carlo error."""
+    """Two quantiles of each class frequency, (2, class), and their largest Monte Carlo standard error."""
     from arviz_stats.base import array_stats
 
     drawn = draw_shares(log_likelihood, errors, rng)
@@ -119,9 +119,10 @@ def draw_shares(log_likelihood: Array, errors: Array, rng: np.random.Generator) 
 def errors_of_classes(
     believed: Believed, data: Data, log_likelihood: Array, shares: Array, chains: int, seed: Any
 ) -> Array:
-    """Draws of an error of log p(row | class) that is equal for all rows, (chain, class).
+    """Draws of an error of log p(row | class) that is constant over rows, (chain, class).
 
-    It changes the estimated class frequencies, near ``shares``, as the errors of the learned parameters do.
+    To first order around ``shares``, this error changes the estimated class frequencies as much as the errors of the
+    learned parameters do.
     """
     # The learned parameters θ are uncertain, too (a two-step estimate, Murphy and Topel 1985). New rows could inform
     # them, but if the model is wrong, they mislead: in simulations with dependent columns, 89 % intervals of the joint
@@ -163,7 +164,7 @@ def errors_of_classes(
 
 @question("another class prior", "predict", "deploy")
 def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
-    """Replace the class prior of a classifier; everything learned about the columns stays.
+    """Replace the class prior of a classifier, and keep everything learned about the columns.
 
     Parameters
     ----------
@@ -232,9 +233,10 @@ def estimate_class_prior(
     Returns
     -------
     Series (class,)
-        The estimate. With ``prob``, a DataFrame with ``probability``, ``lower`` and ``upper``. ``attrs["mcse"]`` is the
-        largest Monte Carlo standard error of an interval end. ``attrs["note"]`` says
-        when the interval is too narrow. ``attrs["says"]`` names the next step.
+        The estimated class frequencies. With ``prob``, a DataFrame of the estimate, ``probability``, and its interval,
+        ``lower`` to ``upper``. ``attrs["mcse"]`` is the largest Monte Carlo standard error of an interval end.
+        ``attrs["note"]`` says when the interval is too narrow. ``attrs["says"]`` explains how to predict with the
+        estimate.
 
     Raises
     ------
@@ -244,7 +246,7 @@ def estimate_class_prior(
     Warns
     -----
     ConvergenceWarning
-        If ``tol`` was not reached.
+        If EM did not reach ``tol`` in ``max_iter`` steps.
 
     Notes
     -----
@@ -300,7 +302,7 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
 
 
 def cure_of(estimate: pd.Series, name: str) -> Spelled:
-    """How to predict with the class frequencies of ``estimate``, which has this ``name`` in Python."""
+    """Advice on how to predict with the class frequencies ``estimate``; ``name`` is their name in Python code."""
     # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
     # estimated frequency is 0 stays possible.
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)

@@ -1,4 +1,4 @@
-"""An immutable fitted model, with a method for each question about it."""
+"""An immutable fitted model, with methods for predictions and other analyses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ HEAVIEST = 2.0**53
 class Classifier(FittedModel):
     """A fitted model as an immutable object, which may be shared by threads.
 
-    A classifier holds sums over the learned rows; with ``dependence="auto"`` and at most 4,096 rows, also all rows.
+    A classifier holds sums over the learned rows. With ``dependence="auto"`` and at most 4,096 rows, it also holds the
+    rows themselves.
 
     A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its attribute ``classifier_``.
 
@@ -93,7 +94,7 @@ class Classifier(FittedModel):
 
     @property
     def unknown(self) -> Any:
-        """The class that stands for all classes without rows, or None."""
+        """The label that represents all classes without rows; None if there is no such label."""
         return self.posterior.model.unknown
 
     @property
@@ -126,7 +127,7 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """Encode a table from :meth:`Schema.table_of`, with warnings about unseen levels and unknown words."""
+        """Encode the result of :meth:`Schema.table_of`, and warn about unseen levels and unknown words."""
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(self._without_dropped(table), absent=self.absent)[1]
@@ -136,7 +137,7 @@ class Classifier(FittedModel):
         return data
 
     def _without_dropped(self, table: Table) -> Table:
-        """The table without the class column and columns that the user left out when the model was fitted."""
+        """The table without the class column and without columns that the user left out of the fit."""
         if not (self.schema.named and table.named):
             return table
         known = {*self.reading.get("drop", ()), self.target}.intersection(table.place).difference(self.schema.names)
@@ -157,7 +158,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
-        """Encode learned rows for leave-one-out. If ``whole`` is true, they must be all rows of the fit."""
+        """Encode learned rows for leave-one-out. If ``whole`` is true, all learned rows must be given."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -191,7 +192,7 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False, whole: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """Like :meth:`log_left_out`, with a ``LeftOut`` per MCMC-sampled feature; ``refit`` is as in ``loo``."""
+        """Like :meth:`log_left_out`, with diagnostics of features sampled by MCMC; ``refit`` is as in ``loo``."""
         data, labels = self.learned(X, y, sample_weight, whole)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -219,7 +220,7 @@ class Classifier(FittedModel):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """For a method that learns or saves, raise an error that refers to the estimator."""
+            """Raise an error; for a method that learns or saves, the error refers to the estimator."""
             if name in ("fit", "partial_fit", "forget", "merge", "discount", "save"):
                 said = f"Classifier has no {name!r}, because it cannot learn: call clf.{name}(...) on the BayesianNB"
                 raise AttributeError(f"{said} that it was made from, then make it anew", name=name, obj=self)
@@ -274,7 +275,7 @@ class Classifier(FittedModel):
 
     @property
     def exponents_(self) -> pd.DataFrame:
-        """The exponents of all terms as a table; ``AttributeError`` for naive Bayes.
+        """The exponents (powers of the terms' likelihoods) as a table; ``AttributeError`` for naive Bayes.
 
         Columns are the posterior ``mean`` and ``sd``, and the ends ``lower`` and ``upper`` of the 89 % interval.
         ``log_bayes_factor``, in nats, compares the learned exponent with an exponent fixed at its prior mean.
@@ -357,7 +358,7 @@ class Classifier(FittedModel):
 
 
 def index_of(X: Any) -> pd.Index | None:
-    """The index of a pandas table."""
+    """The index of a pandas table; ``None`` for other tables."""
     frame = X.source if isinstance(X, Table) else X
     return frame.index if isinstance(frame, pd.DataFrame) else None
 
@@ -388,7 +389,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Replace ``ImpossibleRowError`` by ``FarRowError`` for rows of positive predictive probability."""
+    """Decorate a function to raise ``FarRowError``, not ``ImpossibleRowError``, for rows that are not impossible."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -109,7 +109,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(class, row), up to a constant; an error if only ``classifier`` can predict the row."""
+        """log p(class, row), up to a constant; raise an error if only ``classifier`` can predict the row."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves
@@ -161,7 +161,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     ------
     ValueError
         If the model has a ``dependence`` or a class prior per row, or if a column cannot be compiled. Columns of dates,
-        of numbers with units and of several choices cannot be compiled. Other columns need a family with a Normal
+        numbers with units, or several choices per cell cannot be compiled. Other columns need a family with a Normal
         density, a Student-t density or a table of values.
 
     Examples
@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Peak height and shape of the log density of each column of a feature, as six arrays (class, column)."""
+    """Six parameters of the log density of each column of a feature, as arrays (class, column)."""
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
@@ -229,7 +229,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether a table of one log density per value and class can represent the feature."""
+    """Whether a table of log densities, one per value and class, can represent the feature."""
     family = feature.family
     return family.support.kind in ("zero_one", "levels", "counts") and family.exact and not feature.exposure
 

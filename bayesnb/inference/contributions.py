@@ -76,7 +76,7 @@ class OneWord:
         return belief.floor(n, np.zeros(()))
 
     def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
-        """Draws of n ln θ for each word of a row, with n occurrences, (draw, word, class)."""
+        """Draws of n ln θ for each word that occurs n times in a row, (draw, word, class)."""
         belief, n = self._of_words(posterior, x)
         mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
@@ -115,7 +115,7 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 
 
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield each term of the log-odds if the posterior consists of draws, then the sum."""
+    """Yield each term of the log-odds, then the sum, for a posterior that consists of draws."""
     # Parameters of different columns may be dependent. Then the entry "(averaging)" is the log-odds minus the sum of
     # the contributions.
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
@@ -242,7 +242,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def in_one(lines: pd.DataFrame, rest: Array) -> pd.DataFrame:
-    """Join the lines at positions ``rest`` into one line."""
+    """A table row for the contributions at positions ``rest`` together, with the sum of their log-odds."""
     both = {"entry": f"({len(rest)} others)", "value": None, "missing": False, "lower": np.nan, "upper": np.nan}
     return lines.iloc[rest[:1]].assign(**both, log_odds=lines["log_odds"].iloc[rest].sum())
 

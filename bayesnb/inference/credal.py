@@ -50,7 +50,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of ln p(class, row), up to a constant, given the share of the prior's concentration that a class gets."""
+    """Bounds of ln p(class, row), up to a constant, as functions of each class's share t of the prior concentration."""
 
     # ``low`` and ``high``, (row, class), are the parts of the bounds that do not depend on the share. ``own_low`` and
     # ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
@@ -70,11 +70,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """The smallest ln p(class, row) over all priors, and its derivative in the shares t, both (..., row, class)."""
+        """The smallest ln p(class, row) given the shares ``t``, and its derivative in ``t``, (..., row, class)."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """The largest ln p(class, row) over all priors, with the derivative as in :meth:`f`."""
+        """The largest ln p(class, row) given the shares ``t``, and its derivative in ``t``, (..., row, class)."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -244,10 +244,11 @@ def predict_credal(
         The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2. ``s`` applies to the classes and to
-        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None``, possible only in
-        Python, all priors are the fitted priors.
+        categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None`` (only in Python), all
+        priors are the fitted priors.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters, which vary independently for each class and column.
+        Two priors, whose hyperparameters are the ends of intervals. The hyperparameters vary independently for each
+        class and column.
     missing : {"ignored", "any"}
         Whether missing cells of nominal columns are missing at random ("ignored"), or may have any level (Corani and
         Zaffalon 2008).
@@ -262,8 +263,7 @@ def predict_credal(
     ------
     ValueError
         If a feature is sampled by MCMC, rows without a label were learned, or the model has a ``dependence`` or an
-        estimate other than "predictive". Intervals in ``priors`` must have finite ends, and must not be about a bag of
-        words.
+        estimate other than "predictive". If an interval in ``priors`` has an infinite end or belongs to a bag of words.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def _bounds(
     classifier: Classifier, data: Data, cells: Mapping[Any, Array], n: int, s: float | None, priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:  # fmt: skip
-    """Combine the bounds of all factors; ``cells`` holds the codes of the columns with a set of Dirichlet priors."""
+    """Combine the bounds of all features and the class; ``cells`` holds the codes of features with Dirichlet priors."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)

@@ -31,7 +31,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws of parameters and exponents; every iteration gives identical draws."""
+    """Exact posterior draws of parameters and exponents; each iteration over the object yields the same draws."""
 
     believed: Believed
     draws: int
@@ -51,7 +51,7 @@ class PosteriorDraws:
         return list(self) if self.draws <= self._part else []
 
     def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int) -> dict[str, Array]:
-        """Evaluate several functions of the draws (draw, row, class) in one pass."""
+        """Evaluate several functions of the drawn class probabilities, (draw, row, class), in one pass."""
         n_classes = len(self.believed.posterior.labels)
         # Draws that do not fit into memory, and draws per cell, are drawn again for every batch of rows, so these
         # batches are larger.
@@ -89,14 +89,14 @@ def seed_of_rows(seed: Any) -> int:
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """The quantile levels that lie one Monte Carlo standard error below and above ``shares``, for ``n`` draws."""
+    """Quantile levels one Monte Carlo standard error below and above the levels ``shares``, for ``n`` draws."""
     # The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half
     # of the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """Return a function for quantiles of p(class | row, θ) and their Monte Carlo errors, (row, class, quantile, 2)."""
+    """Return a function from draws to quantiles and their Monte Carlo errors, (row, class, quantile, 2)."""
 
     def asked(p: Array, rows: slice) -> Array:
         q = np.asarray(shares)

@@ -47,16 +47,16 @@ def explain(
     against : optional
         The class to compare ``label`` with; by default the most probable of the other classes.
     unit : {"nats", "bits", "decibans"}
-        The unit of the log-odds. Ten decibans are a factor of ten.
+        The unit of the log-odds. Ten decibans multiply the odds by ten.
     prob : float, optional
         Probability of the intervals, by default ArviZ's ``stats.ci_prob`` (0.89).
 
     Returns
     -------
     DataFrame ((row, entry), ...)
-        ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
-        "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the log-odds
-        under the chosen estimate.
+        The columns are ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper`` and ``missing``. The first
+        entry is "(prior)". Each column, or each word of a bag of words, has an entry. The last entry, "(total)", is the
+        log-odds under the chosen estimate.
 
         ``lower`` and ``upper`` are an equal-tailed posterior interval, NaN for entries without an interval. For an
         unseen level, ``missing`` is true, but ``value`` shows the level.
@@ -68,10 +68,10 @@ def explain(
     Notes
     -----
     If the model has exponents, the entry of a column is its log-likelihood ratio times its exponent, plus learned
-    corrections. Effects that belong to no single column, such as that of similar learned rows, are divided among the
-    columns (``docs/theory/exponents.md``). Histograms of columns, groups of columns and trees have separate entries.
-    "(offset)" is the learned correction of the class frequencies. "(averaging)" is the effect of averaging over
-    exponents or dependent parameters instead of plugging in estimates.
+    corrections. Effects that belong to no single column, such as the effect of similar learned rows, are divided among
+    the columns (``docs/theory/exponents.md``). Histograms of columns, pairs or groups of columns, and decision trees
+    have separate entries. "(offset)" is the learned correction of the class frequencies. "(averaging)" is the effect of
+    averaging over exponents or dependent parameters instead of plugging in estimates.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. In addition, each edge between two columns
     contributes its log density ratio times its average probability (``docs/theory/forests.md``). An edge has an entry

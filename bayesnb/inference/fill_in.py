@@ -49,8 +49,8 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary has four columns. ``value`` is the most probable level, or the median of counts and real numbers.
         ``lower`` and ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the
-        probability of ``value``, NaN for real numbers (apart from the 0 of a ``Hurdle``). Dates are written as in the
-        table. A cell of a ``Bounded`` column is predicted as a number, not as a bound such as "<5".
+        probability of ``value``, NaN for real numbers except the 0 of a ``Hurdle``. Dates are written as in the table.
+        A cell of a ``Bounded`` column is predicted as a number, not as a bound such as "<5".
 
         The distribution holds the ``probability`` of each possible value. For a column of real numbers, the values are
         nodes of numerical integration. The first and the last node also represent all values beyond the nodes, which
@@ -140,7 +140,7 @@ def fill_in(
 
 
 def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
-    """Mark the cell of a Bounded ``column`` as a number; return the row and its log p(class, row)."""
+    """Mark the cell of a ``Bounded`` column as a number; return the row and its log p(class, row)."""
     schema = classifier.schema
     reading = schema.readings.get(owner := schema.owner.get(column))
     if not isinstance(reading, Bounded) or column != (names := reading.names(owner))[1]:
@@ -203,7 +203,7 @@ ABOVE_MEDIAN = "above median: the surprise minus the median of the column, which
 
 
 def _oddest(found: pd.DataFrame) -> pd.DataFrame:
-    """The cells in decreasing order of surprise, measured from the median surprise of the cell's column."""
+    """The cells in decreasing order of their surprise minus the median surprise of their column."""
     # Another unit adds one number to the surprise of all cells of the column, so the difference from the column's
     # median is the same in every unit.
     cells, above = found.to_numpy(), (found - found.median()).to_numpy()
@@ -228,8 +228,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame (row, column)
-        NaN at missing cells. A bag of words or a vector has one column, named after its feature. The surprise of a real
-        number depends on the column's unit, so compare cells within a column.
+        The surprise of each cell, NaN for missing cells. A bag of words or a vector has one column, named after its
+        feature. The surprise of a real number depends on the column's unit, so compare cells within a column.
 
     Raises
     ------

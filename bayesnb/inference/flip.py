@@ -62,7 +62,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """Rows to remove, the score after their removal, and a bound on this score for all sets of as many rows."""
+    """Rows to remove, the score after their removal, and a bound on the score for all removals of the same size."""
 
     score: float
     bound: float
@@ -72,7 +72,8 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the score of the class most.
 
-    At most ``nodes`` branches are examined. The bound on the score holds for all branches, examined or not.
+    At most ``nodes`` branches of the search tree are examined. The bound on the score holds for all branches, examined
+    or not.
     """
     # A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
     # its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
@@ -132,8 +133,8 @@ class Flip:
     """Changes that would flip one prediction.
 
     ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is NaN if no
-    column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction,
-    or if a prior has no powers (``Ordinal``, ``PolyaTree``, ``Mixture``, ``Rounded``).
+    column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction, or
+    if a prior cannot be raised to a power (``Ordinal``, ``PolyaTree``, ``Mixture``, ``Rounded``).
     """
 
     label: Any
@@ -189,11 +190,11 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     -------
     Flip
         The result prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower
-        bound on the number of rows.
+        bound on the number of rows needed.
 
         ``contamination`` is the smallest ε that can change the prediction if each probability table p becomes (1 - ε) p
-        + ε q for some table q. ``prior_power`` is the power nearest to 1 that changes the prediction if all priors are
-        raised to it (see :func:`sensitivity`).
+        + ε q for some table q. Raising all priors to the power ``prior_power`` changes the prediction; it is the power
+        nearest to 1 that does so (see :func:`sensitivity`).
 
     Raises
     ------
@@ -203,7 +204,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep their scale. A class remains in the model even if all its rows are removed.
+    Prior scales computed from data stay fixed when rows are removed. A class remains in the model even if all its rows
+    are removed.
 
     References
     ----------
@@ -243,7 +245,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Posterior Dirichlet concentration of the row's level, and of all levels, (2, class, column), by feature."""
+    """Per feature, the posterior concentration of the row's level and of all levels together, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -351,7 +353,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The exponent nearest to 1 that changes the prediction if all priors are raised to it; NaN if no exponent does."""
+    """The power nearest to 1 that, applied to all priors, changes the prediction; NaN if there is no such power."""
     from scipy.optimize import brentq
 
     every, fixed = factors(classifier.posterior, asked, classifier.estimate, "rows")

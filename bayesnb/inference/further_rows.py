@@ -115,8 +115,8 @@ def worth_of_rows(
     Raises
     ------
     ValueError
-        If a feature is sampled by MCMC, unlabelled rows were learned, each row has a separate class prior, or a number
-        is negative. Models with a ``dependence`` need the learned rows.
+        If a feature is sampled by MCMC, unlabelled rows were learned, each row has a separate class prior, or ``more``
+        has a negative entry. Models with a ``dependence`` need the learned rows.
 
     Notes
     -----
@@ -127,8 +127,8 @@ def worth_of_rows(
     References
     ----------
     Raiffa and Schlaifer (1961), Applied Statistical Decision Theory, chapters 4 and 5; Lindley (1997), The choice of
-    sample size; Rubin (1981), The Bayesian bootstrap, for copies of the learned rows; Akaike (1974), for the decrease
-    of the optimism of exponents.
+    sample size; Rubin (1981), The Bayesian bootstrap, for copies of the learned rows; Akaike (1974), for the optimism
+    of learned exponents.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """The decrease in the expected loss of each row, (row,), caused by learning the exponents from its label."""
+    """How much the expected loss of each row, (row,), is too small because exponents were learned from its label."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
@@ -254,7 +254,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
-    """Number of further rows that reduce a regret to ``bound``; infinite if not reached, NaN if there is no regret."""
+    """Number of further rows after which a regret is at most ``bound``; infinite if never, NaN for a NaN regret."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     if np.isnan(regret[-1]):

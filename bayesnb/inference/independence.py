@@ -44,11 +44,11 @@ class Independence:
         log Bayes factor, in nats, of dependence given the class. ``information`` is the mutual information given the
         class, in nats, adjusted for chance. ``lower`` and ``upper`` are the interval of the information; ``lower`` is 0
         if independence is plausible. ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b |
-        c) replaces p(a | c) p(b | c); it is too small for numbers that depend strongly. ``se`` is the standard error of
-        the gain. ``score`` is the z-score of the pair's term when it is added to ``dependence="weighted"``.
+        c) replaces p(a | c) p(b | c). ``gain`` is too small for numbers that depend strongly. ``se`` is the standard
+        error of the gain. ``score`` is the z-score for adding the pair to a model with ``dependence="weighted"``.
     exponent : Series
-        One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
-        the exponent 1 (naive Bayes).
+        The posterior of one exponent, a power of the likelihoods of all columns: ``mean``, ``sd``, ``lower``,
+        ``upper``, and the ``log_bayes_factor`` against exponent 1 (naive Bayes).
     columns : tuple
         The columns that were compared.
     dependence : str or Exponents, optional
@@ -76,14 +76,14 @@ class Independence:
 
     @property
     def dependent(self) -> pd.DataFrame:
-        """The pairs above the ``threshold``."""
+        """The pairs whose log Bayes factor is above the ``threshold``."""
         return self.pairs[self.pairs["log_bayes_factor"] > self.threshold]
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large; below 1 if they are too small, 1 without evidence.
+        """The factor by which log-odds of naive Bayes are too large (below 1: too small); 1 without evidence.
 
-        If the interval of the exponent includes 0, the factor is the smallest factor in its interval. The evidence is
+        If the interval of the exponent reaches 0, return the smallest factor that this interval allows. The evidence is
         weak if the interval excludes 1 but the Bayes factor is at most 20; then no other ``dependence`` is advised.
         """
         # The whole interval may be below 0, if the columns together are misleading.
@@ -115,7 +115,7 @@ class Independence:
 
     @property
     def evidence(self) -> Message:
-        """Numbers far from all others, the dependent pairs and the size of the log-odds, without advice."""
+        """A message about outlying numbers, dependent pairs and too large or too small log-odds, without advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -282,7 +282,7 @@ def independence(
 
 
 def _gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[list[pd.Series], pd.Series]:
-    """The numbers of columns that the model reads as Gaussian, and the class of each row; of many rows, a sample."""
+    """The values of columns that are modelled as Gaussian, and the class of each row; large tables are sampled."""
     from bayesnb.findings import LOOKED_AT
 
     schema, weight = classifier.schema, rows.weight

@@ -24,7 +24,7 @@ from bayesnb.wording import require_whole
 def intervals_of(
     answers: PosteriorDraws, by_formula: bool, data: Data, n_rows: int, shares: Sequence[float]
 ) -> tuple[Array, Array]:
-    """Quantiles of p(class | row, θ) and their errors (NaN without draws), both (row, class, quantile)."""
+    """Quantiles of p(class | row, θ) and their Monte Carlo errors (NaN without draws), both (row, class, quantile)."""
     if not by_formula:
         return answers.intervals(data, n_rows, shares)
     found = Law.of(answers, data, n_rows).in_blocks(partial(_quantiles, shares=np.asarray(shares)))

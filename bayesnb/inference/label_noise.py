@@ -65,7 +65,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` is the prior, given as a ``Posterior`` without rows. ``ImproperError`` if a prior is improper.
+    ``before`` is the prior, as a ``Posterior`` without rows. An improper prior raises ``ImproperError``.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> Message:
-    """A sentence on the expected number of wrong labels; a ``note`` says why it is a rough estimate."""
+    """A sentence on the expected number of wrong labels; ``note`` is the reason if the number is a rough estimate."""
     said = "{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if naive Bayes is exactly right. If "
     said += "columns depend on each other given the class, or a family does not fit, the number is far too large. "
     said += "{more}"

@@ -51,7 +51,7 @@ def loo(
     X, y, sample_weight
         Exactly the learned rows.
     by : {"row", "feature"}
-        Return one result per row, or one result per row and term.
+        Return one result per row, or one result per row and term (class prior or column).
     refit : bool
         Whether to run MCMC again without a row, if the importance weights of the row are unreliable. Each run takes as
         long as fitting the column.

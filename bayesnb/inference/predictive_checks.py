@@ -46,7 +46,7 @@ type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 
 @dataclass(frozen=True)
 class Checked:
-    """A column that can be checked."""
+    """A column whose test statistics can be checked."""
 
     # ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples
     # of ``unit``. ``unit`` is 0 for unrounded values.
@@ -60,7 +60,7 @@ class Checked:
     origin: float = 0.0
 
     def rounded(self, x: Array) -> Array:
-        """Round replicated values like the observed values."""
+        """Round replicated values to the unit of the observed values."""
         if not self.unit:
             return x
         steps = np.rint((x - self.origin) / self.unit)
@@ -109,7 +109,7 @@ def _positive_log(x: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield name, scale, resolution and values of each test statistic; ``x`` is (table, row)."""
+    """Yield the name, transformation, least sd and values of each test statistic; ``x`` is (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
@@ -244,7 +244,7 @@ class PredictiveChecks:
         (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
         ``upper`` are mean and interval in replicated tables. ``distance`` is the number of standard deviations from the
         mean. ``p`` is the two-sided p-value of this check alone. ``p_adjusted`` is the probability that the largest
-        distance in a replicated table is at least as large.
+        distance in a replicated table is at least this check's ``distance``.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -329,7 +329,7 @@ def replicated(
 ) -> Array:  # fmt: skip
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    ``connect`` makes the columns dependent by changing cells in place.
+    ``connect`` is a function that changes cells in place, so that the columns are dependent.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.

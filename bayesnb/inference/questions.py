@@ -74,7 +74,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """One row of the table of questions."""
+    """A function that answers a question about a fitted model, with its heading and display."""
 
     # ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
     # function, None for a method. ``columns`` explains each column of the answer, for a legend.
@@ -189,7 +189,7 @@ def listing_questions[C: type](kind: C) -> C:
 
 
 def by_group() -> dict[str, list[Question]]:
-    """The questions under each heading."""
+    """The questions by heading."""
     groups: dict[str, list[Question]] = {}
     for each in QUESTIONS.values():
         groups.setdefault(f"{each.group[0].upper()}{each.group[1:]}", []).append(each)

@@ -70,7 +70,7 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     ----------
     X : table, optional
         The rows to predict; by default 1,000 rows that are drawn from the model. The regret can be infinite for values
-        that occur in no learned row, so learned rows as ``X`` hide this.
+        that occur in no learned row; such values are absent if ``X`` are the learned rows.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         "log loss" gives the Kullback-Leibler divergence of the plug-in's class probabilities from the predictive, in
         nats. "accuracy" gives the decrease in the probability of the predicted class. With a DataFrame, as in

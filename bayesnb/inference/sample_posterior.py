@@ -100,7 +100,7 @@ def sample_posterior(
     >>> tree["posterior"]["theta_outlook"].dims
     ('chain', 'draw', 'class_label', 'outlook_category')
 
-    With rows, ArviZ's functions need no further arguments. Its leave-one-out is close to the exact one:
+    If the tree describes rows, ArviZ needs no further arguments. ArviZ's leave-one-out is close to the exact result:
 
     >>> import arviz as az
     >>> import numpy as np
@@ -207,8 +207,8 @@ class _Draws:
         """Draw the exponents from their posterior, given the rows X, y from which they were learned.
 
         The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have intercepts per
-        level or interval, ``b_cell`` (class, cell), and exponents that differ between classes by ``d`` (class,
-        deviation).
+        level or interval, ``b_cell`` (class, cell), and deviations of the exponents of a class from ``w``, ``d``
+        (class, deviation).
         """
         from xarray import DataTree
 

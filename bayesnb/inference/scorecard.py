@@ -78,18 +78,17 @@ class Scorecard:
     ----------
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
-        ``auc``: the ``value`` and its interval ``lower`` to ``upper`` (for ``ece``, wider than its probability says).
+        ``auc``: the ``value`` and its interval ``lower`` to ``upper`` (for ``ece``, a conservative interval).
         ``claimed`` is the expected score if the predicted probabilities were true. ``frequencies`` is the score of
         predicting the class frequencies, and ``majority`` the score of probability 1 for the most frequent class.
     confusion : DataFrame (true class, predicted class)
-        Number of rows per pair of true and predicted class. A last column counts rows with probability 0 under every
-        class, if any.
+        Number of rows per pair of true and predicted class. If some rows have probability 0 under every class, a last
+        column counts them.
     by_class : DataFrame (class, ...)
         ``rows`` is the number of rows of the class. ``expected`` is the sum of the predicted probabilities of the
         class. ``z`` is the difference between ``rows`` and ``expected`` in standard deviations. ``recall`` is the share
-        of these rows that are predicted correctly.
-        ``precision`` is the share of correct predictions among the rows predicted as the class. Recall and precision
-        have intervals.
+        of the class's rows that are predicted correctly. ``precision`` is the share of correct predictions among the
+        rows predicted as the class. Recall and precision have intervals.
     prob : float
         The probability of the intervals.
     never_learned : {class: rows}
@@ -99,11 +98,12 @@ class Scorecard:
     cure : Cure, optional
         What to try if the model is overconfident.
     gain : (float, float)
-        Interval of the mean decrease in log loss from the class frequencies to the model, paired by row.
+        Interval of the mean decrease in log loss if the model replaces the class frequencies, from differences per row.
     shifted : bool
         Whether the model is overconfident mostly because the classes have other frequencies than it expected.
     rare : {class: rows}
-        The number of learned rows of classes with fewer than 10, if the model is overconfident mostly in their rows.
+        If the model is overconfident mostly in rows of classes with fewer than 10 learned rows: the number of learned
+        rows of each such class.
 
     Examples
     --------
@@ -136,10 +136,10 @@ class Scorecard:
 
     @property
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
-        """``"overconfident"`` if the log loss's interval is above the expected log loss, ``"underconfident"`` if below.
+        """``"overconfident"`` if the interval of the log loss is above its expectation, ``"underconfident"`` if below.
 
-        If the log loss is within 0.001 nats of its expectation, the accuracy is compared with its expectation
-        instead. Learned rows never show that a model is underconfident.
+        If the expected log loss is in the interval or within 0.001 nats of it, the accuracy is compared with its
+        expectation instead. Learned rows never show that a model is underconfident.
         """
         found = self._apart
         return "overconfident" if found > 0 else "underconfident" if found and not self._learned else ""
@@ -156,7 +156,7 @@ class Scorecard:
 
     @property
     def _unexpected_loss(self) -> int:
-        """1 if the log loss is higher than expected, -1 if lower, otherwise 0."""
+        """1 if the log loss is measurably higher than expected, -1 if measurably lower, otherwise 0."""
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         return int(lower - claimed >= TOLERANCE) - int(claimed - upper >= TOLERANCE)
 
@@ -203,7 +203,7 @@ class Scorecard:
 
     @property
     def _shifted(self) -> Message | str:
-        """The class whose share of new rows is furthest from its predicted share."""
+        """A sentence on the class whose share differs most from its predicted share; "" if none is needed."""
         label = self.by_class["z"].abs().idxmax()
         line = self.by_class.loc[label]
         if self.how is None or self.how.by != "given" or abs(line["z"]) <= SHIFTED:
@@ -255,7 +255,7 @@ def percent(share: float) -> str:
 
 
 def percents(*shares: float) -> list[str]:
-    """Shares in percent, with as many decimals as make different shares look different."""
+    """Shares in percent, with enough decimals to distinguish different shares."""
     plain = [percent(share) for share in shares]
     digits = 0
     while len({*plain}) < len({*shares}) and (digits := digits + 1) < 6:
@@ -276,8 +276,8 @@ def scorecard_of(
     """The scorecard of held-out rows.
 
     ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
-    ``classes`` their names. ``learned`` holds the number of learned rows of each class; ``None`` if the model cannot
-    get another class prior.
+    ``classes`` their names. ``learned`` holds the number of learned rows of each class; ``None`` if the class prior of
+    the model cannot be replaced.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
@@ -339,13 +339,13 @@ def scorecard_of(
 
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
-    """What some of the rows add to the log loss of all rows, minus its expectation."""
+    """The contribution of the rows ``some`` to the mean log loss, minus the expected contribution."""
     entropy = -(np.exp(log_proba) * np.where(log_proba > -np.inf, log_proba, 0.0)).sum(axis=1)
     return float((-scoring.own(log_proba, codes) - entropy)[some].sum() / len(codes))
 
 
 def _excess_loss(log_proba: Array, codes: Array) -> float:
-    """The log loss minus its expectation, after the odds of each class were multiplied by one number for all rows."""
+    """The log loss minus its expectation, after the class prior was changed to fit the class counts of the rows."""
     # These numbers are those of maximum likelihood, with which each class has its number of rows. They are found by
     # iterative scaling (Darroch and Ratcliff 1972).
     own, n = np.arange(len(codes)), np.bincount(codes, minlength=log_proba.shape[1])
@@ -445,7 +445,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """Sentences on the scores in a model file; ``chosen`` is true if the scored rows chose the dependence model."""
+    """Sentences on the scores in a model file; ``chosen`` is true if the dependence was chosen on the scored rows."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

@@ -188,8 +188,8 @@ def factors(
 ) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
     """The factors of the class probabilities and of each feature, by name; a ``Hurdle`` feature has two factors.
 
-    For a feature whose prior has no powers, such as a mixture, return the log density of the rows, (row, class),
-    instead.
+    For a feature whose prior cannot be raised to a power, such as a mixture, return the log density of the rows, (row,
+    class), instead.
     """
     rule = estimate_rule(estimate)
 
@@ -259,15 +259,15 @@ def sensitivity(
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". Each column shows what changes if the ``prior`` or the
         ``likelihood`` is raised to a power. ``mean`` is the mean over the rows of the largest change of a class
-        probability. ``largest`` is the largest change in any row. ``log_evidence`` is the change of the log evidence in
-        nats (NaN under an improper prior). ``flat`` is True if no power changes the prior.
+        probability. ``largest`` is the largest change of a class probability in any row. ``log_evidence`` is the change
+        of the log evidence in nats (NaN under an improper prior). ``flat`` is True if no power changes the prior.
 
         With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
         changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the
         power, at power 1.
 
-        ``attrs["left_out"]`` lists the features whose priors have no powers (``Ordinal``, ``PolyaTree``, ``Mixture``,
-        ``Rounded``). Features without powers have no row in the table, and "(all)" keeps their priors.
+        ``attrs["left_out"]`` lists the features whose priors cannot be raised to a power (``Ordinal``, ``PolyaTree``,
+        ``Mixture``, ``Rounded``). These features have no row in the table, and "(all)" keeps their priors.
 
     Raises
     ------

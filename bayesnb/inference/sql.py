@@ -146,7 +146,7 @@ def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
 
 
 class Query:
-    """The parts of the SELECT: columns, tables to join, and a sum of terms per class."""
+    """The parts of the SELECT: columns, tables to join, and the summands of each class's log joint."""
 
     def __init__(self, classifier: Classifier, dialect: Database) -> None:
         self.classifier, self.dialect = classifier, DIALECTS[dialect]
@@ -188,7 +188,7 @@ class Query:
         return f"x{k}", f"x{k} IS NOT NULL" if text else known(f"x{k}")
 
     def add_feature(self, of: Any, feature: Feature) -> None:
-        """Add the terms of all columns of a feature; ``ValueError`` if SQL cannot express them."""
+        """Add the log densities of all columns of a feature; ``ValueError`` if SQL cannot express them."""
         family = feature.family
         if isinstance(family, Gaussian | GaussianKnownVariance | LogNormal):
             parts = np.stack(curves_of(self.classifier, of, feature))
@@ -305,7 +305,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` for names that are equal in the database, and for pseudo-columns."""
+        """Raise ``ValueError`` if the database would equate two column names, or if a name is a pseudo-column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:

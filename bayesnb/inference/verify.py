@@ -57,10 +57,11 @@ def verify(
     Returns
     -------
     Agreement
-        ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
+        ``.agrees`` is the result of the check. ``.to_frame()`` and ``.plot()`` compare all quantities, and
+        ``.plug_ins`` the class probabilities.
     Verdict
-        With ``stage="exponents"``: ``.agrees``, ``.parameters`` (a table) and ``.probability``. ``str`` gives a
-        summary.
+        The result with ``stage="exponents"``. ``.agrees`` and ``str`` summarize it. ``.parameters`` compares the
+        exponents, and ``.probability`` is the largest difference of a class probability.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class MeanAndSpread(NamedTuple):
 
     @classmethod
     def of(cls, sums: Array) -> MeanAndSpread:
-        """Compute them from the number of values and the sums of their first four powers."""
+        """Compute the moments from the number of values and the sums of their first four powers."""
         n = sums[0]
         m, *power = sums[1:] / max(n, 1.0)
         second = max(power[0] - m**2, 0.0)
@@ -112,7 +112,7 @@ class Levels(Reader):
 
     @classmethod
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
-        """Encode a column whose levels were found in the learned rows; ``None`` if there are no learned rows.
+        """The reader of a column whose levels were found in the learned rows; ``None`` if there are no learned rows.
 
         ``ties``, (class, level), orders levels with equal counts.
         """
@@ -266,7 +266,7 @@ class Bets:
         return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))))
 
     def after(self, u: Array, values: Array) -> tuple[Bets, Array]:
-        """The updated bets, and the log capital after each number in ``u``, (row,)."""
+        """The updated bets, and the log capital (log e-value) after each number in ``u``, (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
@@ -400,7 +400,7 @@ class Watch:
     """Evidence, per column, that the rows of a stream no longer follow the model.
 
     ``level`` bounds the probability of any false alarm, in any column or class, during the whole stream. ``unwatched``
-    are the columns that are not watched.
+    lists the columns that are not watched, with labels (key True) and without labels (False).
     """
 
     classifier: Classifier
@@ -470,12 +470,12 @@ class Watch:
     def table(self) -> pd.DataFrame:
         """One row per column and class, sorted by decreasing ``log_largest``.
 
-        ``class`` is missing if the rows have no labels. ``rows`` is the number of rows of the stream. ``log_e`` is the
-        log capital now, and ``log_largest`` the largest log capital so far. ``p`` is the p-value of the largest
-        capital, adjusted for the number of columns and classes, and valid at any time. ``alarm`` is the row of the
-        alarm, missing if there is no alarm. ``change`` says for an alarm how the rows differ from the learned rows,
-        such as "higher values". Dates that differ from the learned dates, and are not earlier, raise no alarm; their
-        ``change`` ends in "(expected)".
+        ``class`` is missing if the rows have no labels. ``rows`` is the number of rows of the stream that were used.
+        ``log_e`` is the current log e-value, and ``log_largest`` the largest log e-value since the start. ``p`` is the
+        p-value of ``log_largest``, adjusted for the number of columns and classes, and valid at any time. ``alarm`` is
+        the row of the alarm, missing if there is no alarm. For an alarm, ``change`` says how the rows differ from the
+        learned rows, such as "higher values". Dates that differ from the learned dates, and are not earlier, raise no
+        alarm; their ``change`` ends in "(expected)".
         """
         n, expected = max(1, len(self.lines)), self._expected
         each = [(line, line.alarm > 0 and line.column in expected) for line in self.lines]
@@ -588,7 +588,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. If they are given, columns of numbers of every family are
+        Learned rows, or other rows from the same source. With these rows, columns of numbers of every family are
         watched by their ranks, even if the stream has no labels.
     level : float
         Upper bound on the probability that any column or class ever raises a false alarm, on average over all possible

@@ -1,4 +1,4 @@
-"""Numbers as people write them: with thousands separators, with units, and with bounds."""
+"""Parse numbers with thousands separators, units or bounds, such as "1,200 kg" and "<5"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
 """Texts of missing values in columns of numbers or dates, in lower case and without surrounding spaces.
 
-In a column of text they are ordinary levels, because they may have a meaning there.
+In a column of text, such texts are ordinary levels, because they may have a meaning.
 """
 
 MARKS = {
@@ -40,7 +40,7 @@ FRACTIONS: Mapping[str, re.Pattern[str]] = {
     ".": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:\.\d*)?"),
     ",": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:,\d*)?"),
 }
-"""The digits of a number by its decimal mark. A leading zero, as in 007, belongs to a code."""
+"""Patterns of the digits of a number, by decimal mark. Codes with a leading zero, such as 007, do not match."""
 
 OTHER = str.maketrans(".,", ",.")
 
@@ -50,12 +50,12 @@ CURRENCIES = {
     "IDR", "MYR", "PHP", "VND", "ILS", "AED", "SAR", "EGP", "NGN", "KES", "RS", "RS.", "FR", "FR.", "KR", "KR.", "KČ",
     "ZŁ", "LEI", "FT", "SFR", "SFR.",
 }  # fmt: skip
-"""Codes and words of currencies in capitals; any sign of Unicode's category of currencies is one as well."""
+"""Codes and names of currencies, in capitals. Unicode's currency signs (category Sc) are also read as currencies."""
 
 ONE_UNIT = {
     "EUR": "€", "EURO": "€", "EUROS": "€", "GBP": "£", "US$": "USD", "SFR": "CHF", "SFR.": "CHF",
 }  # fmt: skip
-"""Other words, in capitals, for a unit."""
+"""The usual spelling of units, such as "€", by other spellings, such as "EURO"."""
 
 UNITS = {
     "%", "‰", "°", "°C", "°F", "kg", "g", "mg", "µg", "μg", "ng", "lb", "lbs", "oz", "km", "m", "cm", "mm",
@@ -64,7 +64,7 @@ UNITS = {
     "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB", "bp", "bps", "dB", "px", "pt", "m²", "m³", "km²", "ha",
     "km/h", "m/s", "mph", "IU", "ppm", "ppb", "rpm", "bpm", "mmHg",
 }  # fmt: skip
-"""Units that may follow a number without a space; any other unit needs one, so that 12a and 3rd stay text."""
+"""Units that may follow a number without a space. Other units need a space, so that 12a and 3rd stay text."""
 
 
 def one_unit(unit: str) -> str:
@@ -73,12 +73,12 @@ def one_unit(unit: str) -> str:
 
 
 def is_currency(mark: str) -> bool:
-    """Whether a text is a code or a sign of a currency."""
+    """Whether a text is a currency code, such as "EUR", or contains a currency sign."""
     return mark.upper() in CURRENCIES or any(unicodedata.category(sign) == "Sc" for sign in mark)
 
 
 def parts_of(text: str) -> tuple[str, str, str] | None:
-    """Split a text such as "-3 kg" into sign, digits and unit; ``None`` if it is no such amount."""
+    """Split a text such as "-3 kg" into sign, digits and unit; ``None`` for other texts."""
     found = MARKED.fullmatch(text.strip())
     if found is None:
         return None
@@ -115,7 +115,7 @@ class Measured(NamedTuple):
 
 
 def measured(text: str) -> Measured | None:
-    """Parse a text such as "3 kg" or "<5"; ``None`` if it is neither a number nor a bound."""
+    """Parse a text such as "3 kg" or "<5"; ``None`` for texts that are neither numbers nor bounds."""
     found = BOUND.fullmatch(text.strip())
     bound, rest = ("", text) if found is None else found.groups()
     power = POWER.fullmatch(rest.strip())
@@ -135,7 +135,7 @@ AROUND = re.compile(
 
 
 def labelled(text: str) -> Measured | None:
-    """Parse a number with any text before or after it, such as "TSh 1.200" or "1,200/="; the text is its unit."""
+    """Parse a number with any text before or after the number, such as "TSh 1.200"; that text becomes the unit."""
     found = AROUND.fullmatch(text.strip())
     if found is None or BOUND.fullmatch(text.strip()):
         return None
@@ -145,10 +145,10 @@ def labelled(text: str) -> Measured | None:
 
 
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
-    """Whether labelled numbers may be codes, such as A12 or E1.5: letters touch digits without thousands separators.
+    """Whether numbers with text around them may be codes: letters touch digits (A12) without thousands separators.
 
-    ``identifying``: whether nearly every row has its own text, so that any text without a mark between its digits may
-    be a code, too.
+    ``identifying``: whether nearly every row has a different text. If so, texts are codes unless one has a point, comma
+    or apostrophe between digits.
     """
     if any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts):
         return not any(re.search(r"\d[.,'’]\d{3}(?!\d)", text) for text in texts)
@@ -168,9 +168,9 @@ def unit_of(cell: Any) -> str:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Count texts by unit ("" for no unit); return {} unless all texts are numbers or bounds ("<5").
+    """Count texts by unit ("" for no unit). Return {} unless all texts are numbers or bounds, such as "<5".
 
-    At most three units may be texts that are no usual units, such as "/=", if the digits of some number are grouped.
+    Unusual units, such as "/=", are allowed if there are at most three units and :func:`may_be_codes` is false.
     """
     texts = [*texts]
     cells = [measured(text) for text in texts]
@@ -181,13 +181,13 @@ def units_of(texts: Iterable[str]) -> dict[str, int]:
 
 
 def of_one_currency(units: Collection[str]) -> bool:
-    """Whether all units are the same currency; "" (no unit) is ignored."""
+    """Whether all units are the same currency, ignoring "" (no unit)."""
     named = {*units} - {""}
     return len(named) == 1 and all(map(is_currency, named))
 
 
 def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
-    """Map amounts of money to numbers, if some amounts name one common currency and the others have no unit.
+    """Map amounts of money to numbers, if some amounts name the same currency and the others have no unit.
 
     Return {} for other texts, or if the decimal mark is ambiguous. ``plain``: whether the column also holds numbers.
     """
@@ -202,13 +202,13 @@ def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
 
 
 def decimal_of(texts: Iterable[str]) -> str:
-    """The decimal mark of all numbers in the texts: a comma only if no number excludes it and some number needs it."""
+    """The decimal mark of the numbers in texts: a comma if all numbers allow a comma and some do not allow a point."""
     cells = [cell for text in texts if (cell := measured(text)) is not None]
     return "." if any("," not in cell.values for cell in cells) or all("." in cell.values for cell in cells) else ","
 
 
 def number_in(text: str, decimal: str = ".") -> str:
-    """Write the number in a text plainly: "1.234,50 €" becomes "1234.5". Return "" for ambiguous or long numbers."""
+    """Reformat the number in a text: "1.234,50 €" becomes "1234.5". Return "" for ambiguous or long numbers."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
     plain = isfinite(value) and float(number := f"{value:.15g}") == value
@@ -216,7 +216,7 @@ def number_in(text: str, decimal: str = ".") -> str:
 
 
 def with_other_mark(text: str, decimal: str) -> str:
-    """Swap points and commas in a number whose decimal mark can be ``decimal``."""
+    """Swap points and commas in a text if it is a number with the decimal mark ``decimal``."""
     found = measured(text)
     if found is None or decimal not in found.values:
         return text
@@ -224,7 +224,7 @@ def with_other_mark(text: str, decimal: str) -> str:
 
 
 def is_float(text: Any) -> bool:
-    """Whether ``float`` accepts a cell."""
+    """Whether Python's ``float`` can convert a cell."""
     try:
         float(text)
     except (TypeError, ValueError):

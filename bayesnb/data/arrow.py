@@ -13,11 +13,11 @@ import pandas as pd
 from bayesnb.data.amounts import is_float
 
 BATCH = 2**22
-"""The largest number of cells of a batch. Memory use is a small multiple of this."""
+"""The largest number of cells per batch. Memory use is a small multiple of this number."""
 
 
 def batch_rows(columns: int) -> int:
-    """The number of rows per batch."""
+    """The number of rows per batch, by number of columns."""
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
@@ -29,7 +29,7 @@ def frame_of(batch: Any) -> pd.DataFrame:
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """Make columns categorical again if they were categorical when their Parquet file was written."""
+    """Restore the categorical type of columns that were categorical when their Parquet file was written."""
     import pyarrow as pa
 
     written = [metadata[b"ARROW:schema"] for metadata in files if metadata and b"ARROW:schema" in metadata]
@@ -74,7 +74,7 @@ def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The markers in ``na`` that apply to ``column``."""
+    """The markers in ``na`` (TEXT or COL=TEXT) that apply to ``column``."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:
@@ -86,7 +86,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Convert Arrow errors to ``ValueError``; add the source and the last row read."""
+    """Convert Arrow errors to ``ValueError``, whose message names the source and the last row read."""
     import pyarrow as pa
 
     try:
@@ -113,7 +113,7 @@ def message_of(error: BaseException) -> str:
 
 
 def array_of(column: Any) -> Any:
-    """Convert an Arrow column for pandas."""
+    """Convert an Arrow column to an array for pandas."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -154,7 +154,7 @@ def plain(schema: Any, ordered: Iterable[str]) -> Any:
 
 
 def ordered_in(schemas: Iterable[Any]) -> set[str]:
-    """The columns that are ordered categories in every file with the column."""
+    """The columns that are ordered categories in every file that has the column."""
     kinds = [(f.name, is_ordered(f.type)) for schema in schemas for f in schema]
     return {name for name, _ in kinds} - {name for name, is_so in kinds if not is_so}
 
@@ -167,7 +167,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_ordered(kind: Any) -> bool:
-    """Whether an Arrow type has ordered text levels, as a polars Enum has."""
+    """Whether an Arrow type has ordered text levels, like a polars Enum."""
     from pyarrow import types
 
     return types.is_dictionary(kind) and kind.ordered and is_text(kind.value_type)

@@ -29,17 +29,17 @@ from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, RefusedError
 
 CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
-"""The default candidates."""
+"""The families tried by default."""
 
 PASSES = 20
-"""The largest number of passes over all columns."""
+"""Largest number of passes that change the families of columns."""
 
 
 type Tried = tuple[tuple[str, float, float], ...]
-"""The name, the evidence and the log score of each candidate that can read a column."""
+"""The name, the log evidence and the log score of each candidate family that can read a column."""
 
 type Reasons = Mapping[Any, Mapping[str, Any]]
-"""For each column whose family was chosen: why it has its family, and the candidates."""
+"""For each column whose family was chosen: the reason of the choice, and the candidate families."""
 
 
 def _reason(name: str, by: str, tried: Tried) -> Origin:
@@ -52,7 +52,7 @@ def _reason(name: str, by: str, tried: Tried) -> Origin:
 
 @dataclass(frozen=True, eq=False)
 class FamilyChoice:
-    """The family chosen for each column of numbers, and the scores of every candidate that can read the column.
+    """The family chosen for each column of numbers, and the scores of all candidate families that can read the column.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class FamilyChoice:
 def chosen(
     table: Table, target: Target, weight: Array, features: Any, settings: EstimatorParameters
 ) -> tuple[Any, Reasons]:
-    """Choose the family of each column specified as "best", from the labelled rows.
+    """From the labelled rows, choose the family of each column that is specified as "best".
 
     Returns
     -------
@@ -206,7 +206,7 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
 
 
 def log_scores(total: Array, labels: Labels) -> Array:
-    """log p(true class | row) per row, in nats; ``total`` is log p(row, class), shape (row, class)."""
+    """log p(true class | row), in nats, (row,). The argument ``total`` holds log p(row, class), (row, class)."""
     return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
 
 

@@ -35,7 +35,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    If ``declares`` is true, each category of a pandas categorical counts as a level, even if no row has it.
+    If ``declares`` is true, each category of a pandas categorical is a level, even if no row has this category.
     """
 
     name: Any
@@ -63,7 +63,7 @@ class Column:
 
     @property
     def temporal(self) -> bool:
-        """Whether the column holds dates, times or durations, whatever the dtype."""
+        """Whether the column holds dates, times or durations, of any dtype."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.ArrowDtype):
             from pyarrow import types
@@ -75,7 +75,7 @@ class Column:
 
     @property
     def unreadable(self) -> str:
-        """The kind of cells that no family reads, such as lists in Parquet; otherwise ""."""
+        """The type of the cells if no family can read them, such as lists in Parquet; otherwise ""."""
         if not self.temporal:
             try:
                 _ = self.kind
@@ -96,7 +96,7 @@ class Column:
         return "nothing" if kind == "empty" else "number"
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or empty columns."""
+        """The levels of an ordered type, or the sorted numbers. Unordered text and empty columns raise an error."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -114,7 +114,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the values; "empty" if all cells are missing."""
+        """The kind of the values, such as "integer" or "text"; "empty" if all cells are missing."""
         kind, dtype = self._stored, self.values.dtype
         always_known = isinstance(dtype, np.dtype) and dtype.kind in "biu"
         if kind in ("text", "empty") or always_known or isinstance(dtype, pd.CategoricalDtype):
@@ -187,7 +187,7 @@ class Column:
             ) from error
 
     def _money(self) -> Array | None:
-        """The numbers in a column of money in which only some cells name the currency; ``None`` for other columns."""
+        """The numbers in a column of money, if only some cells name the currency; ``None`` for other columns."""
         codes, distinct = self.coded
         used = [distinct[k] for k in np.unique(codes[codes >= 0])]
         texts = [cell for cell in used if isinstance(cell, str) and cell.strip().lower() not in amounts.GAPS]
@@ -204,7 +204,7 @@ class Column:
         return np.array([*(value.get(cell, np.nan) for cell in distinct), np.nan])[codes]
 
     def refuse_text_among_numbers(self) -> None:
-        """Raise ``RefusedError`` for the first text that is no number, if any other cell is a number."""
+        """Raise ``RefusedError`` for the first text that is not a number, if other cells are numbers."""
         cells = [(row, v) for row, v in enumerate(self.values) if not pd.isna(v)]
         odd = [(row, v) for row, v in cells if isinstance(v, str) and not amounts.is_float(v)]
         if 0 < len(odd) < len(cells):
@@ -219,7 +219,7 @@ class Column:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def ordinary(self) -> Array:
-        """The numbers, checked by :func:`require_ordinary`."""
+        """The column's numbers, after :func:`require_ordinary`."""
         # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])
@@ -227,7 +227,7 @@ class Column:
 
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
-        """Codes (row,) of the cells, -1 if missing; and the list of distinct values."""
+        """The code of each cell, (row,), -1 if missing; and the list of distinct values."""
         _ = self._stored  # Raises an error for cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
@@ -239,7 +239,7 @@ class Column:
 
 
 def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message:
-    """Advice on a text in a column of numbers."""
+    """Advice on correcting a text in a column of numbers."""
     said = (
         "if it means missing, {na}"
         if str(text).strip().lower() in amounts.MARKS
@@ -253,7 +253,8 @@ def culprit(
 ) -> tuple[str, str | Message]:
     """The text that keeps a column from being read as numbers, and advice on this text.
 
-    ``among``: all cells of a column that Python reads by ``float``, and a file with the decimal mark of its numbers.
+    ``among``: all cells. If given, advice writes a decimal point in Python, but the decimal mark of the cells in a
+    file.
     """
     decimal = amounts.decimal_of(among or texts)
 
@@ -284,7 +285,7 @@ def culprit(
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
-    """Say that all texts except ``odd`` are numbers or dates (``what``), and how to correct ``odd``."""
+    """A message that all texts but ``odd`` are numbers or dates (``what``), with advice on ``odd``."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
     if not number and (mark := one_mark(column, odd)):
         said = "{what} with a point and with a comma, such as {value!r}, so all are read as levels: {mark}"
@@ -297,7 +298,7 @@ def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = Fal
 
 
 def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
-    """Advice if all texts in ``odd`` are numbers with another decimal mark than the other cells; otherwise ``None``."""
+    """Advice if all texts in ``odd`` are numbers whose decimal mark differs from other cells; otherwise ``None``."""
     if not all(amounts.number_in(text) and amounts.is_float(text.replace(",", ".")) for text in odd):
         return None
     code = f"write X[{column!r}] = X[{column!r}].replace(',', '.', regex=True)"
@@ -305,14 +306,14 @@ def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
-    """Advice on reading ``mark`` as missing. ``among_floats``: whether ``float`` accepts all other texts."""
+    """Advice on reading ``mark`` as missing. ``among_floats``: whether ``float`` can convert all other texts."""
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     shown, mark = (f"{mark:.15g}",) * 2 if isinstance(mark, float) else (repr(mark), mark)
     return Spelled(code if among_floats else f"replace {shown} by None", shlex.join(["--na", f"{column}={mark}"]))
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop values that do not occur; return the new codes and values."""
+    """Drop values without a code; return the new codes and the remaining values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
@@ -338,7 +339,7 @@ EXTREME = (
     "column {column!r}{where} holds {value:g} in row {row}, and numbers other than 0 are read from 1e-150 to 1e150 in "
     "size: divide the column by a constant, in every table, or write a missing value (NaN) there"
 )
-"""The errors about a number whose square, or a sum of such squares, is out of the range of floats."""
+"""Error message about a number whose square, or a sum of such squares, overflows or underflows."""
 
 
 def as_objects(values: Any) -> Any:
@@ -396,7 +397,7 @@ def are_whole(x: Array) -> bool:
 
 
 class NoFamilyError(RefusedError):
-    """No family reads this type of column."""
+    """No family can read a column of this type."""
 
 
 NO_FAMILY = "column {column!r} holds {value}, which no family reads: turn it into numbers or into categories, or {cure}"
@@ -439,4 +440,4 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing; a ``TypeError``, as scikit-learn expects."""
+    """A cell is neither a string nor a number nor missing. This is a ``TypeError``, as in scikit-learn."""

@@ -1,7 +1,7 @@
 """Read CSV files as Arrow batches.
 
-``docs/how-to/big-tables.md`` has the rules of numbers and missing values. Only double quotes enclose a cell. A first
-row of text is a header unless most of its texts recur in later rows.
+See ``docs/how-to/big-tables.md`` for numbers and missing values. Only double quotes enclose a cell. If the first row is
+all text, it is a header unless most of its texts recur in later rows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import Workspace
 
 QUOTE = '"'
-"""The quotation mark around cells. Apostrophes do not quote, because they are more often letters."""
+"""The quotation mark around cells. Apostrophes are not quotation marks, because most belong to words."""
 
 HOW = f"hive_partitioning=false, quote='{QUOTE}'"
-"""Options of DuckDB for every file. Without the first, a folder called c1=x would become column c1 of its files."""
+"""Options of DuckDB. Without ``hive_partitioning=false``, a folder named c1=x would become column c1."""
 
 HEAD = 20_480
-"""The number of rows that are searched for the cells of a first row of text."""
+"""Number of rows in which the texts of a first row are searched."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Format:
     text : tuple of str
         Columns that are always read as text.
     decimals : {str: str}
-        Decimal marks that a model has learned in columns of text.
+        Decimal mark of each text column in which a model has learned numbers.
     """
 
     sep: str | None = None
@@ -82,7 +82,7 @@ class Format:
 
 @dataclass(frozen=True, eq=False)
 class CsvLayout:
-    """The layout of a CSV file and the types of its columns."""
+    """The layout of a CSV file, such as its separator, and the types of its columns."""
 
     name: str
     file: Path  # The file, or its copy in UTF-8.
@@ -104,7 +104,7 @@ class CsvLayout:
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
-    """Find the layout of a file and the possible types of its columns.
+    """Detect the layout of a CSV file, and the types that fit each column.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
 
 
 def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False) -> list[CsvLayout]:
-    """Choose one type per column for all files."""
+    """Choose for each column one type that fits all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
     for layout, own in zip(layouts, marks, strict=True):
@@ -230,7 +230,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
 
 
 TITLED = 200
-"""The number of rows whose filled cells show how wide a table is."""
+"""Number of rows from which the usual number of filled cells per row is computed."""
 
 
 def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
@@ -252,7 +252,7 @@ NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
-    """The number of title rows above the header."""
+    """The number of title rows (with few filled cells) above the header."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     usual = median(filter(None, filled)) if any(filled) else 0
     return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)
@@ -302,18 +302,18 @@ class Types(IntFlag):
 
     INTEGER = 1
     DOTTED = 2
-    "Digits, perhaps in groups with points: 1, 1.234, 1.234.567."
+    "A whole number, perhaps with points between thousands: 1, 1.234, 1.234.567."
     POINT = 4
-    "A number whose decimal mark is a point, perhaps in groups with commas: 1, 1.5, 1.234, 1,234."
+    "A number whose decimal mark is a point, perhaps with commas between thousands: 1, 1.5, 1.234, 1,234."
     COMMA = 8
-    "A number whose decimal mark is a comma, perhaps in groups with points: 1, 1,5, 1.234, 1,234."
+    "A number whose decimal mark is a comma, perhaps with points between thousands: 1, 1,5, 1.234, 1,234."
     WITH_COMMA = 16
-    "It contains a comma."
+    "A number that contains a comma."
     BOOLEAN = 32
     GROUPS = 64
-    "Three or more groups with points, such as 1.234.567. A column of only such cells holds versions or addresses."
+    "Three or more groups of digits with points: 1.234.567. A column of only such cells holds versions or addresses."
     GAP = 128
-    "A marker of a missing cell. It fits every type."
+    "A missing-value marker, which fits every type."
 
 
 ANY = Types(255)
@@ -327,7 +327,7 @@ PATTERNS = {
     r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}": Types.DOTTED | Types.COMMA | Types.GROUPS,
     r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d*|\d*,\d+|\d+,)([eE][+-]?\d+)?": Types.COMMA | Types.WITH_COMMA,
 }
-"""Patterns of cells without surrounding spaces. The first matching pattern decides the types that fit a cell."""
+"""The types that fit a cell, by pattern. The first pattern that matches the cell without surrounding spaces counts."""
 
 
 def _types_of(cell: str) -> str:
@@ -362,7 +362,7 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """The decimal mark of the cells; "" if they need none, ``None`` if both marks fit."""
+    """The decimal mark of the cells; "" if no mark is needed, ``None`` if both marks fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:
@@ -477,7 +477,7 @@ def _text(value: Any) -> str:
 
 
 def _path(file: Path) -> str:
-    """The path as an SQL literal, escaped because DuckDB reads paths as globs."""
+    """The path as an SQL literal. Wildcards are escaped, because DuckDB reads paths as globs."""
     return _text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
 
 
@@ -506,7 +506,7 @@ FAULTS = {
     "Maximum line size": "a line is longer than {longest:,} bytes, so this is not CSV",
     "(?i)gzip|compressed file": "is not gzip, or not all of it ({said})",
 }
-"""Patterns in the messages of reading errors, and their meaning."""
+"""Our error messages, by pattern in DuckDB's or Python's error message."""
 
 
 @contextmanager

@@ -18,20 +18,20 @@ GUESSES = ("cp1252", "latin-1")
 """Encodings for files that are not UTF-8. cp1252 rejects five bytes; latin-1 accepts all bytes."""
 
 BLOCK = 2**22
-"""The number of characters that are decoded at a time."""
+"""Number of characters that are decoded at once."""
 
 LINE = 2**23
-"""The largest number of bytes of a line. A longer line is an error, because it would fill the memory."""
+"""The largest length of a line, in bytes. A longer line is an error, because it could fill the memory."""
 
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
-"""Byte order marks; longer marks come first."""
+"""Encodings by byte order mark, the longest marks first."""
 
 
 class Workspace:
-    """A temporary folder, made on first use and deleted with this object."""
+    """A temporary folder, created on first use and deleted together with this object."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -52,7 +52,7 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """The encoding that a file's first bytes reveal; ``None`` (usually UTF-8) if they reveal none."""
+    """The encoding detected from a file's first bytes; ``None`` (usually UTF-8) if no other encoding is detected."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():
@@ -103,13 +103,13 @@ def opened(file: Path) -> Any:
 
 
 def compression(file: Path) -> str:
-    """Return "gzip" or "none", the names that DuckDB uses."""
+    """The compression of a file in DuckDB's terms: "gzip" or "none"."""
     with file.open("rb") as data:
         return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
 
 
 def is_empty(file: Path) -> bool:
-    """Whether the first 64 KiB of a file are blank."""
+    """Whether the first 64 KiB of a file hold only white space."""
     with opened(file) as data:
         return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
 

@@ -35,18 +35,18 @@ type OriginKind = Literal[
 ORIGINS: tuple[OriginKind, ...] = get_args(OriginKind.__value__)
 
 OF_NUMBERS: tuple[OriginKind, ...] = ("nothing", "zero_one", "number")
-"""The kinds of numbers: the values of a later kind contain those of the earlier ones."""
+"""Kinds of columns of numbers. Each kind allows all values of the kinds before it."""
 
 SHOWN = {
     "nothing": "no value seen", "number": "numbers", "zero_one": "0 and 1", "boolean": "True and False",
     "sentences": "text of sentences", "sparse": "sparse counts", "gaps": "missing cells of",
 }  # fmt: skip
-"""Displayed names of kinds that differ from the names of the kinds."""
+"""Displayed text for a kind, if it differs from the kind's name."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The reason for a column's family: specified by the user, best score, or default of the column's type."""
+    """Why a column has its family: specified by the user, best score, or default for the column's type."""
 
     # "specified": the user named the family; "rows": the family scored best on the rows; "gaps": the column flags the
     # missing cells of another column; otherwise the type of the values that decided ("nothing" if there are none).
@@ -59,7 +59,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the family is the default for the type of the values."""
+        """Whether the family is the default for the type of the column's values."""
         return self.kind not in ("specified", "rows", "gaps")
 
     @property
@@ -84,10 +84,10 @@ class Origin:
 class Feature:
     """One feature of the model.
 
-    ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the columns
-    of the table, if they differ from ``columns``. ``declared`` holds the levels that a column's type declares.
+    ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the columns of
+    the table, if they differ from ``columns``. ``declared`` holds the levels in the categorical type of each column.
     ``kinds`` holds the kind of each column's values, such as text, in the first table with the column. ``cuts`` holds
-    the intervals of binned columns. ``tried`` holds the (name, log evidence, log score) of each candidate family.
+    the intervals of binned columns. ``tried`` holds the name, log evidence and log score of each candidate family.
     """
 
     columns: Names
@@ -103,7 +103,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers are possible, such as only 0 and 1."""
+        """Whether the first rows decided which numbers the feature allows, such as only 0 and 1."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -116,7 +116,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique column names. The words of a text column share one name, the column's."""
+        """The columns' names. All words of a text column have the name of the text column."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -154,11 +154,11 @@ class Feature:
         return encoder(table, self, unseen)
 
     def impossible(self, x: Array) -> Array:
-        """Mask of the finite numbers that are impossible under the family, such as 0 under LogNormal."""
+        """Mask of finite numbers that a family chosen from the first rows excludes, such as 0 under LogNormal."""
         return self.family.support.invalid(x) & np.isfinite(x) if self.guessed else np.zeros(x.shape, bool)
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns, (row, column), to {name: values}. Exposures are 1."""
+        """Convert encoded columns, (row, column), back to {name: values}. Exposures become 1."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -216,7 +216,7 @@ def require_reads_sparse(family: Any) -> None:
 
 
 NUMBERS = ("reals", "positive", "nonnegative", "bag")
-"""Kinds of supports whose numbers may have fractions. They must be neither infinite nor extreme."""
+"""Kinds of supports in which numbers may have fractions, and must be neither infinite nor extreme."""
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
@@ -363,7 +363,7 @@ def ordinal(column: Any) -> Cure:
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
-    """Check that a categorical column still holds text, or still holds numbers; return its kind."""
+    """Check that a column of levels still holds text, or still holds numbers; return the kind of its values."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         if now == "text" and column is not None:
             column.refuse_text_among_numbers()
@@ -377,8 +377,8 @@ def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None =
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
     """Check the numbers of a dense or sparse table.
 
-    Numbers outside the support of the family raise ``ValueError``. If the family was guessed and ``unseen`` is
-    "missing" or "new", such numbers become NaN.
+    Numbers outside the support of the family raise ``ValueError``. If the family was chosen from the first rows and
+    ``unseen`` is "missing" or "new", such numbers become NaN.
     """
     support, accepts = feature.family.support, feature.family.accepts
     of_numbers = support.kind in NUMBERS

@@ -53,7 +53,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For a cell that the column's family cannot read. The error message names the part (batch) of the table.
+        For a cell that the column's family cannot read. The error message names the part of the table with the cell.
     """
     return summary(model, source, target, weight).statistics
 
@@ -93,7 +93,7 @@ def _again(source: Any) -> Callable[[], Iterable[Table]] | None:
 
 
 def _row_of(error: RefusedError, parts: Iterable[Table]) -> int | None:
-    """The number of the first row with the cell that caused an error."""
+    """The number of the first row that has the cell named by an error."""
     start = 0
     for table in parts if error.row is not None else ():
         if error.column in table.place:
@@ -153,10 +153,10 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply ``score`` to each frame of a table. The result is a lazy frame for Dask and Spark, otherwise an iterator.
+    """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` returns. Before them come the columns ``keep``
-    of the table.
+    ``columns`` holds the name and dtype of each column that ``score`` computes. Before these columns, ``score`` returns
+    the columns ``keep`` of the table.
     """
     match engine_of(source):
         case "dask":
@@ -173,7 +173,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(frame)`` for each frame. If given, ``first(frame)`` returns ``ask`` for the first frame."""
+    """Yield ``ask(table)`` for each table of a source. If given, ``first`` maps the first table to ``ask``."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -191,7 +191,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield each table's number of rows and a function that returns ``ask(table)``."""
+    """For each table, yield its number of rows and a function that returns ``ask(table)``."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -210,7 +210,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read a source as an iterator of small tables; also return the number of rows if known."""
+    """Read a source as an iterator of small tables. Also return the number of rows, or ``None`` if unknown."""
     match engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())

@@ -19,13 +19,13 @@ from bayesnb.data.decoding import GUESSES, encoding_of
 from bayesnb.wording import warn
 
 TEXT, CLASS, FILE = "text", "class", "file"
-"""The columns of the table, and the name of its index."""
+"""The names of the table's two columns and of its index."""
 
 MAIL = {".eml", ".mbox", ".mbx"}
 """The suffixes of files that hold mail. Other files hold mail if they begin with its headers."""
 
 AT_ONCE = 10_000
-"""The number of texts of a table that is read in parts."""
+"""The number of texts per part of a table that is read in parts."""
 
 FIRST_OF_MBOX = re.compile(rb"From \S+ +\w{3} \w{3} +\d")
 TWO_HEADERS = re.compile(rb"[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*[!-9;-~]+:")
@@ -34,11 +34,11 @@ BLOCKS = {
     "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "footer", "h1", "h2", "h3", "h4", "h5", "h6",
     "header", "hr", "li", "ol", "p", "pre", "section", "table", "td", "th", "title", "tr", "ul",
 }  # fmt: skip
-"""Elements of HTML that end a word. Other elements may stand within a word, as in "V<b>i</b>agra"."""
+"""HTML elements that end a word. Other elements may be within a word, as in "V<b>i</b>agra"."""
 
 
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
-    """Whether the files hold texts or emails rather than parts of a table.
+    """Whether each file is a text or mail, rather than a part of a table.
 
     ``tabular`` holds the suffixes of tables. A folder of ``.txt`` files holds texts if there is a subfolder per class,
     or if ``expected`` names the column of texts.
@@ -67,7 +67,7 @@ def _class_of(file: Path, folder: Path) -> str | None:
 
 
 def names_of(path: Any, files: Sequence[Path]) -> list[str]:
-    """The column names: the text, and the class if any file is in a subfolder."""
+    """The names of the columns: "text", and "class" if any file is in a subfolder."""
     return [TEXT, CLASS] if any(_class_of(file, Path(path)) is not None for file in files) else [TEXT]
 
 
@@ -123,7 +123,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text with the first encoding that fits."""
+    """Decode a text with the first possible encoding: the given one, UTF-8, cp1252 or latin-1."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:

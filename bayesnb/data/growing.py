@@ -1,4 +1,4 @@
-"""Adapt schemas (which column is read how) when rows or models are added, or rows are forgotten."""
+"""Adapt schemas (how each column is read) when rows or models are added, or rows are forgotten."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> 
 
 
 def of_part(schema: Schema, table: Table) -> Schema:
-    """Adapt the inferred families, and the spellings of joined levels, to a further part of the table."""
+    """Adapt inferred families and the spellings of ``Joined`` levels to a further part of the table."""
     joined = {name: r for name, r in schema.readings.items() if isinstance(r, Joined) and name in table.place}
     columns = {name: column for name in joined if (column := table.column(name)).kind == "text"}
     more = {name: joined[name].united(joined[name].resolved(column)) for name, column in columns.items()}
@@ -58,7 +58,7 @@ def of_part(schema: Schema, table: Table) -> Schema:
 
 
 def with_kinds(schema: Schema, kinds: Mapping[Any, OriginKind]) -> Schema:
-    """Infer the families of number columns again, from the new ``kinds`` of their values."""
+    """Infer the families of number columns again if ``kinds``, the kinds of their values, have changed."""
     loose = {name: f for name, f in schema.features.items() if f.origin.kind in OF_NUMBERS}
     was = {column: f for f in loose.values() for column in f.columns}
     wanted = {column: kinds.get(column, was[column].origin.kind) for column in schema.names if column in was}
@@ -77,7 +77,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """Spell the ``Joined`` levels of a schema and its statistics as the merger with ``other`` will spell them."""
+    """In a schema and its statistics, spell the ``Joined`` levels as after a merge with the schema ``other``."""
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)
@@ -97,7 +97,7 @@ def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, 
 
 
 def merged(one: Schema, other: Schema) -> Schema:
-    """Merge two schemas, which need the same columns unless new columns are allowed."""
+    """Merge two schemas. Both must have the same columns, unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))
@@ -174,7 +174,7 @@ def _both(a: Any, b: Any) -> str:
 
 
 LONGEST = 100
-"""Length of the longest setting that a message shows."""
+"""Largest number of characters of a setting that a message shows."""
 
 
 # Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
@@ -205,7 +205,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Give two text features their joint vocabulary; ``ValueError`` if the vocabularies differ and are fixed."""
+    """Give two text features the union of their words. Raise ``ValueError`` if the words differ and are fixed."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -216,7 +216,7 @@ def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Featur
 
 
 def without_unused(schema: Schema, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-    """Drop words and levels that no longer occur, and their statistics. With ``words=True``, drop words only.
+    """Drop words and levels that no longer occur, with their statistics. With ``words=True``, drop only words.
 
     A level is kept if the column's type, level order or prior names the level. If no level of a column occurs, all
     levels are kept.
@@ -238,6 +238,6 @@ def without_unused(schema: Schema, statistics: Statistics, words: bool = False) 
 
 
 def _has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the level order has one entry per level."""
+    """Whether the prior or the level order needs every level."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)

@@ -1,4 +1,4 @@
-"""Find families, date parts, and differences and ratios of columns, that improve naive Bayes."""
+"""Find families, parts of dates, and differences and ratios of columns that improve naive Bayes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Labels
 
 GAIN = 20.0
-"""Least gain of a derived column, in nats of all rows. Among 35 tables, derived columns that gained only 10 to 15 nats
-made predictions of other rows worse on two tables; those that gained 20 nats made them worse on none.
+"""Least gain of a derived column, in nats, summed over rows. On 35 tables, derived columns that gained only 10 to 15
+nats made predictions of other rows worse on two tables; derived columns that gained 20 nats, on no table.
 """
 
 MOST_COLUMNS, TRIED, CELLS, LEAST_VALUES = 30, 3, 8, 10
-"""Largest numbers of columns whose pairs are examined, of pairs for which naive Bayes is fitted, and of cells per
-column; least number of distinct values per column.
+"""Largest numbers of columns whose pairs are examined, of pairs for which naive Bayes is fitted, and of intervals per
+column; number of distinct values that a column must exceed.
 """
 
 
@@ -74,7 +74,7 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
     x : mapping of arrays (row,)
         Columns of numbers, with NaN for missing values.
     dates : collection of column names
-        Columns of days, which are only subtracted from each other.
+        Columns of dates, in days. Dates are only subtracted from other dates.
     """
     x = {name: values for name, values in x.items() if not extreme(values) and len(np.unique(values)) > LEAST_VALUES}
     alone = {name: _evidence(values, labels) for name, values in x.items()}
@@ -104,7 +104,7 @@ def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ())
 
 
 def _of_pair(first: Any, second: Any, x: Mapping[Any, Array], dates: Collection[Any]) -> Iterator[Derived]:
-    """Yield the ratio if both columns are positive, and the difference if the ranges of the columns overlap."""
+    """Yield the ratio of two columns if both are positive, and their difference if their ranges overlap."""
     if first in dates or second in dates:
         if first in dates and second in dates:
             yield Derived(first, second, False)
@@ -136,13 +136,13 @@ def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Arra
 
 
 TWICE = {"month": 730, "weekday": 14, "hour": 2}
-"""Days in which each value of a part of a date occurs twice."""
+"""Number of days in which each value, such as each weekday, occurs twice."""
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
     """The parts of a date column (such as the month) that, without other columns, predict the class best.
 
-    They must be clearly better than the elapsed time and than the class frequencies.
+    The parts must be clearly better than the elapsed time and than the class frequencies.
     """
     held = labels.notna().to_numpy()
     if not held.any():
@@ -171,7 +171,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
+    """The levels, in order, of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
 
     The Ordinal must be clearly better than families of counts, because it treats larger numbers as unseen.
     """
@@ -193,7 +193,7 @@ WITH_ZEROS: dict[Any, Family] = {
     ("Hurdle", "Poisson"): Hurdle(Poisson()), ("Hurdle", "NegativeBinomial"): Hurdle(NegativeBinomial()),
     "Hurdle": Hurdle(),
 }  # fmt: skip
-"""Families of counts with zeros of their own."""
+"""Families of counts with a separate probability of 0."""
 
 
 LEVELS = {"Categorical": Categorical(), "Ordinal": Ordinal()}
@@ -204,9 +204,9 @@ class Gains:
     """How well a column of whole numbers alone predicts the class under each family.
 
     ``counted`` is the best family of counts. ``over_gaussian`` is the gain of each family over a Gaussian, in nats, or
-    0 if the gain is smaller than its error. ``informative`` has the families that are better than the class
-    frequencies. ``compared`` is False if there are no classes to predict. ``over_counts`` has the families of levels
-    that are better than the best family of counts.
+    0 if the two do not clearly differ. ``informative`` holds the families that are clearly better than the class
+    frequencies. ``compared`` is False if there are no classes to predict. ``over_counts`` holds the families of levels
+    that are clearly better than the best family of counts.
     """
 
     counted: Any
@@ -219,7 +219,7 @@ class Gains:
 def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
     """Compare a Gaussian with each family in ``levels`` and, if ``counted`` is true, with the families of counts.
 
-    A hurdle family (with a separate probability of 0) is chosen only if clearly better than the other families of
+    A hurdle family (with a separate probability of 0) is chosen only if it is clearly better than the other families of
     counts.
     """
     held, known = _labelled(held, labels)
@@ -246,7 +246,7 @@ def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: C
 
 
 def more_probable_as_counts(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether the marginal likelihood of a column of whole numbers is higher as counts than as levels."""
+    """Whether a column of whole numbers has a higher marginal likelihood under a family of counts than as levels."""
     held, known = _labelled(held, labels)
     known = Labels.of(np.zeros(len(held), int), 1) if known is None else known
 
@@ -263,9 +263,9 @@ def better_as_tree(held: pd.Series, labels: pd.Series | None) -> bool:
 
 
 def better_as_codes(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether levels predict the class better than a Gaussian, the class frequencies, and a Pólya tree.
+    """Whether a column as levels predicts the class better than as a Gaussian or Pólya tree, and than its frequencies.
 
-    Neighbouring numbers are alike if they are ages, years or counts, and a Pólya tree learns this. Codes are not alike.
+    Neighbouring ages, years or counts are alike, which a Pólya tree learns. Neighbouring codes are not alike.
     """
     held, known = _labelled(held, labels)
     if known is None:
@@ -290,7 +290,7 @@ def hurdle_is_worse(held: pd.Series, labels: pd.Series | None) -> bool:
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.0) -> bool:
-    """Whether the words of a column predict the class better than the levels and the class frequencies.
+    """Whether a column read as words predicts the class better than as levels, and better than the class frequencies.
 
     ``least`` is the smallest gain, in nats, that counts as better.
     """
@@ -306,7 +306,7 @@ def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.
 
 
 def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
-    """Whether a Multinomial of all columns predicts the class as well as the default families."""
+    """Whether one Multinomial of all columns predicts the class at least about as well as the default families."""
     x, known = _labelled(x, labels)
     table = Table.of(x)
     if known is None:
@@ -336,12 +336,12 @@ def _labelled[Held: (pd.Series, pd.DataFrame)](held: Held, labels: pd.Series | N
 
 
 def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
-    """Whether a family's scores are clearly better than the scores of a Gaussian and of the class frequencies."""
+    """Whether the log scores of a family are clearly better than those of a Gaussian and of the class frequencies."""
     return _ahead(scores, _frequencies(labels)) and _ahead(scores, _scores_as(Gaussian(), held, labels))
 
 
 def _ahead(scores: Array, others: Array, errors: float = 1.0) -> bool:
-    """Whether the total gain over the other scores exceeds three nats and this many of its standard errors."""
+    """Whether the total gain over ``others`` exceeds both 3 nats and ``errors`` times its standard error."""
     gains = scores - others
     return bool(gains.sum() > max(3.0, errors * standard_error(gains, np.ones(len(gains)))))
 

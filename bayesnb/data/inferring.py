@@ -27,12 +27,12 @@ from bayesnb.wording import Cure, RefusedError
 
 SPECIFIED = Origin("specified")
 DEFAULTS = tuple(BY_TYPE.families().values())
-"""The default families, whose priors are known to be ordinary."""
+"""The default families. Their priors need no check for extreme numbers."""
 UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """Map columns to their readings, such as ``Date``: the specified reading, or the only reading that fits."""
+    """Map columns to readings, such as ``Date``: the specified reading, or the only reading that fits."""
     if table.readings is not None:
         return dict(table.readings)
     found = {}
@@ -85,7 +85,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """If ``table`` is only a part, drop ``features`` that need the whole column, such as numbers written as text."""
+    """If ``table`` is only a part, drop entries of ``features`` that need the whole column, such as numbers in text."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept, joined = dict(features), specifications.specified_readings(features).keys()
@@ -111,7 +111,7 @@ def _reads_text(spec: Any) -> bool:
 def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
-    """The features of a table, as :meth:`bayesnb.data.schema.Schema.infer` chooses them."""
+    """Choose the features of a table; see :meth:`bayesnb.data.schema.Schema.infer`."""
     said, by_type = specifications.entries(features), features if isinstance(features, ByType) else None
     specs = {name: (*given, SPECIFIED) for name, given in _specified(table, said).items()}
     taken = {spec.exposure for spec, *_ in specs.values() if getattr(spec, "exposure", None) is not None}
@@ -143,7 +143,7 @@ def inferred(
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Sort features by the position of their first column; put a missing-value flag after its column."""
+    """Sort features by the position of their first column. The feature that flags missing cells follows its column."""
     place = {name: k for k, name in enumerate(names)}
     rank = {name: (place[feature.reads[0]], bool(feature.indicates)) for name, feature in features.items()}
     return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
@@ -210,7 +210,7 @@ def _indicators(
 
 
 def name_of(what: Any) -> str:
-    """The name of the feature that flags missing cells."""
+    """The name of the feature that flags missing cells of ``what``."""
     return f"{what} is missing"
 
 
@@ -236,14 +236,14 @@ def grouped(
 
 
 def together_name(family: Family) -> str:
-    """Name of a feature of several columns."""
+    """Name of a feature that reads several columns together."""
     return {"levels": "levels", "zero_one": "flags"}.get(family.support.kind, "numbers")
 
 
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Make one feature of all columns of a family, if the family reads several columns together."""
+    """For each family that reads several columns together, make one feature of all its columns."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -263,7 +263,7 @@ def together(
 
 
 TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text", "sentences": "text"}
-"""The type of column of a :class:`ByType`, if its name differs from the kind of the values."""
+"""The parameter of :class:`ByType` for a kind of values, if it differs from the name of the kind."""
 
 
 def _feature(
@@ -330,14 +330,15 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Return the specified features whose columns are in the table.
+    """Select the entries of ``features`` whose columns are in the table.
 
-    A feature with absent columns is left out if ``known`` has one of its columns. A bag of words may lack columns.
+    A feature that lacks some columns is left out if ``known`` holds one of its columns. A bag of words may lack
+    columns.
 
     Raises
     ------
     ValueError
-        If a new feature has only some of its columns.
+        If only some columns of a new feature are in the table.
     """
     if not isinstance(features, Mapping):
         return features

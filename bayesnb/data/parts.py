@@ -27,7 +27,7 @@ from bayesnb.wording import RefusedError, Spelled, rows_at, some
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise parts of a table. A summarizer holds no data and can be sent to other machines."""
+    """A function that summarises a part of a table. It holds no data, and can be sent to other machines."""
 
     settings: EstimatorParameters
     target: Any  # The column of the class; without it, all rows are in one class.
@@ -66,7 +66,7 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """A summarizer for all parts; the first part decides ``BestFamily`` and the bin edges of trees."""
+        """A summarizer for all parts, with the families, levels and bin edges that the first part determines."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
@@ -83,7 +83,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; raise ``ValueError`` if families, levels or bin edges depend on the first rows."""
+        """Return this object. Raise ``ValueError`` if families, levels or bin edges depend on the first rows."""
         for spec in filter(_takes_from_rows, self.specs):
             taken = "the first rows choose the best families"
             cure = "choose them on a sample of rows in memory, as features="
@@ -118,7 +118,7 @@ class PartSummarizer:
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
-        """Finish the summary; ``ValueError`` if a specified column does not exist."""
+        """Finish the summary. Raise ``ValueError`` if a specified column does not exist."""
         said = entries(self.settings.features)
         whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():
@@ -133,7 +133,7 @@ class PartSummarizer:
         return whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """Return the number of rows, the number of rows without a class, and the rows to learn from."""
+        """The number of rows in ``frame``, the number of rows without a class, and the rows to learn from."""
         return self._rows(frame)[:3]
 
     def _rows(self, frame: Any) -> tuple[int, int, TrainingRows | None, Array]:

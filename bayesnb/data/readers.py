@@ -32,7 +32,7 @@ KINDS = {
 PACKED = {".zip": "unzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".7z": "7z x", ".rar": "unrar x"}
 
 type Schemas = Mapping[str, tuple[Path, Any]]
-"""For each file, by absolute path: the path as the user wrote it, and its Arrow schema."""
+"""The path as written by the user, and the Arrow schema, of each file, by absolute path."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Source(os.PathLike):
-    """A file, a folder, a glob of files of one kind, or "-" for stdin; and the settings for reading."""
+    """A file, folder, glob of files of one kind, or stdin ("-"), with settings for reading."""
 
     path: str | os.PathLike
     format: Format = field(default_factory=Format)
@@ -87,7 +87,7 @@ class Source(os.PathLike):
         return [_sheet(file, name, self.format, self.space) for file, name in files]
 
     def sheets_with(self, column: str) -> list[str]:
-        """The names of other sheets with the text ``column`` in a cell of the first 100 rows."""
+        """The names of other sheets in which a cell of the first 100 rows holds the text ``column``."""
         found: dict[str, None] = {}
         for file, sheet in zip(self.files, self.sheets, strict=False):
             book = _book(file, str(file))
@@ -128,7 +128,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read any Arrow stream as an iterator of tables; also return the number of rows if known."""
+    """Read any Arrow stream as an iterator of tables. Also return the number of rows, or ``None`` if unknown."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -149,7 +149,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, folder, glob or stdin ("-") in small tables; also return the number of rows if known.
+    """Read a file, folder, glob or stdin ("-") in small tables. Also return the number of rows, or ``None`` if unknown.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        As for :func:`of_path`, or if a column is absent from a file or has incompatible types.
+        As for :func:`of_path`, or if a column is absent from a file or has incompatible types in two files.
     """
     import pyarrow as pa
 
@@ -214,7 +214,7 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     ----------
     path : path
         A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with mail headers are read as mail. An
-        mbox file holds several emails. Encodings are detected. Names that begin with a dot or an underscore are
+        mbox file holds several emails. Encodings are detected. Files whose names begin with a dot or an underscore are
         skipped.
 
     Returns
@@ -260,7 +260,7 @@ def _source(path: str | os.PathLike) -> Source:
 
 
 def files_of(path: str | os.PathLike) -> list[Path]:
-    """List the files of a path, a folder (without hidden files) or a glob."""
+    """List the files of a path, folder or glob, without names in folders that begin with a dot or underscore."""
     place = Path(path)
     if not os.fspath(path):
         raise ValueError("the path of the table is empty: name a file or a folder; the current folder is .")
@@ -329,7 +329,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:
-    """Write a column's numbers as text, with the decimal mark of its other texts (default: a point)."""
+    """Write the numbers in a column as text, with the decimal mark of the column's texts (default: a point)."""
     floats = column.map(lambda cell: isinstance(cell, float) and isfinite(cell))
     if not floats.any():
         return column
@@ -369,7 +369,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files into one dataset; a folder named k=v adds a column k with the value v."""
+    """Join files into one Arrow dataset. A folder named k=v adds a column k with the value v."""
     import pyarrow as pa
     import pyarrow.dataset
 

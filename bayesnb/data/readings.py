@@ -1,4 +1,4 @@
-"""Readings convert cells such as dates to feature columns of numbers or levels."""
+"""Readings: rules that convert cells, such as dates, to feature columns of numbers or levels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, requi
 
 
 class UnreadCellWarning(UserWarning):
-    """Cells that do not fit the reading of their column, such as "soon" among dates, count as missing.
+    """Some cells count as missing, because they do not fit the reading of their column, such as "soon" among dates.
 
     To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
 
@@ -45,16 +45,16 @@ class Reading(ABC):
     """A rule that converts the cells of a column to feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns. A missing cell is also missing in the first feature column."""
+        """Names of the feature columns. A missing cell of ``column`` is also missing in the first feature column."""
         return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Make the feature columns; warn of cells that do not fit, and read them as missing."""
+        """Make the feature columns. Cells that do not fit are read as missing, with a warning."""
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
-        """Infer unspecified settings from the cells; ``ValueError`` if the cells are ambiguous."""
+        """Infer unspecified settings from the cells. Raise ``ValueError`` if the cells are ambiguous."""
 
     @property
     def resolves(self) -> bool:
@@ -67,15 +67,15 @@ class Reading(ABC):
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The Python code of the reading, and its text after "COL=" in a command-line option."""
+        """The reading as Python code, and as text after "COL=" in a command-line option."""
 
     @property
     @abstractmethod
     def said(self) -> str:
-        """The plural noun for the cells in messages, such as "dates"."""
+        """A plural noun for the cells in messages, such as "dates"."""
 
     def read_as(self, column: Any) -> str:
-        """The description of a column that is read in this way, for ``inspect``."""
+        """How ``inspect`` describes a column with this reading."""
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
@@ -83,7 +83,7 @@ class Reading(ABC):
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers in a column, and the kind of each cell, such as "below 5"; ``None`` for what is absent."""
+        """The numbers in a column, or ``None``; and the kind of each cell, such as "<5", or ``None``."""
         return None, None
 
     def applies(self, column: Column) -> bool:
@@ -95,7 +95,7 @@ class Reading(ABC):
 
 
 def may_be_of(name: str, column: str) -> bool:
-    """Whether ``name`` may be a feature derived from ``column``, such as "month of date" from "date"."""
+    """Whether ``name`` may be ``column`` or a feature column made from it, such as "month of date"."""
     return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
 
 
@@ -211,7 +211,7 @@ def _numbers_in(
     texts: Collection[str], plain: bool = False, unit: str | None = None,
     parse: Callable[[str], amounts.Measured | None] = amounts.measured,
 ) -> Iterable[Number]:  # fmt: skip
-    """The ``Number`` readings that fit all texts. With ``unit`` ("": any except %), some texts may have no unit."""
+    """The ``Number`` readings that fit all texts. If ``unit`` is given ("": any but %), some texts may have no unit."""
     units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
         found = parse(text)
@@ -234,9 +234,9 @@ def _numbers_of_one_unit(texts: Collection[str], unit: str = "") -> tuple[Number
 
 
 def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Number, ...]:
-    """The ``Number`` readings of amounts of which only some name the unit, or which have the same text around them.
+    """The ``Number`` readings of amounts if only some have a unit, or if the same text surrounds all numbers.
 
-    ``identifying``: whether nearly every row has its own cell.
+    ``identifying``: whether nearly every row has a different cell.
     """
     texts = [cell if isinstance(cell, str) else "1" for cell in cells]
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -252,7 +252,7 @@ def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Numbe
 
 
 MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
-"""Different bounds, other texts and numbers of a column that is read as numbers and bounds by default."""
+"""Largest numbers of distinct bounds and other texts, and least number of numbers, in a column read as ``Bounded``."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Bounded(OfNumbers):
     """A column of numbers and of bounds such as "<5", read as a column of levels and a column of numbers.
 
     The levels of "kind of COLUMN" are "number", the bounds, and other texts such as "hemolyzed". The column "number of
-    COLUMN" is NaN for cells without a number. ``docs/how-to/what-is-read.md`` has the rules.
+    COLUMN" is NaN for cells without a number. See ``docs/how-to/what-is-read.md``.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class Bounded(OfNumbers):
     Notes
     -----
     The likelihood of a cell is p(kind | class), times p(number | class) if the cell has a number. No distribution is
-    assumed beyond a bound.
+    assumed for numbers beyond a bound.
 
     Examples
     --------
@@ -397,7 +397,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
     "mdy": re.compile(rf"(?P<m>\d{{1,2}})([/-])(?P<d>\d{{1,2}})\2(?P<y>\d{{4}}|\d{{2}})(?:,?[T ]\s*{CLOCK}{ZONE})?"),
     "time": re.compile(CLOCK),
 }
-"""The shapes of dates and times of day. Points between numbers never stand for month, day, year."""
+"""Patterns of dates and times of day. In dates with points, the month is never first."""
 
 ORDERS: Mapping[str, str] = {"iso": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
 
@@ -446,7 +446,7 @@ class Date(Reading):
     ----------
     *parts : {"elapsed", "month", "weekday", "hour"}
         "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations.
-        Month, weekday and hour are categorical. A feature column is named "month of COLUMN", for example.
+        "month", "weekday" and "hour" are categorical. A feature column is named "month of COLUMN", for example.
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day. Ambiguous cells, such as
         03/04/2025, require a format. Years of two digits mean 1969 to 2068.
@@ -540,7 +540,7 @@ class Date(Reading):
         return (cells * unit).round() / unit
 
     def written(self, cells: Sequence[Any]) -> list[str | None]:
-        """Format elapsed time as ``read`` expects."""
+        """Format elapsed times as text that :meth:`read` accepts."""
         order = {"dmy": (r"\3.\2.\1"), "mdy": r"\2/\3/\1"}.get(str(self.format), r"\1-\2-\3")
         return [None if np.isnan(cell) else re.sub(r"^(\d+)-(\d+)-(\d+)", order, self._text(cell)) for cell in cells]
 
@@ -722,15 +722,16 @@ class Choices(Reading):
     Parameters
     ----------
     separator : str, optional
-        The text between two options; inferred from the cells by default.
+        The text that separates two options; inferred from the cells by default.
     options : sequence of str, optional
         The options; by default the options in the rows of the first fit. Other options are ignored. A cell with only
-        other options counts as missing, because it may hold an option in another spelling. An empty text means that no
-        option was chosen.
+        other options counts as missing, because it may hold a known option in another spelling. An empty text means
+        that no option was chosen.
 
     Notes
     -----
-    The model treats the options as independent given the class. If options exclude each other, read them as levels.
+    The model treats options as independent given the class. If only one option can be chosen, read the column as
+    levels.
 
     Examples
     --------
@@ -835,9 +836,9 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 
 
 def are_sentences(texts: Collection[Any], rows: float = 0.0) -> bool:
-    """Whether all distinct values of a column are texts, most of them with at least three uncapitalized words.
+    """Whether all distinct values of a column are texts, and most have at least three uncapitalized words.
 
-    If ``rows`` is given, the total weight of rows with a value, the texts must also be mostly distinct.
+    If given, ``rows`` is the total weight of rows with a value, of which more than half must be distinct.
     """
     of_text = len(texts) * 2 > rows and all(isinstance(text, str) for text in texts)
     return of_text and 2 * sum(map(_is_sentence, texts)) > len(texts)
@@ -866,12 +867,12 @@ def marks() -> str:
 
 
 def folded(text: str) -> str:
-    """Normalize the case, spaces and Unicode form of a text."""
+    """Fold a text: normalize its case, spaces and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def by_spelling(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only in case, spaces and Unicode form, by their folded text."""
+    """Group texts that differ only in case, spaces and Unicode form. The keys are the folded texts."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -879,7 +880,7 @@ def by_spelling(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts as :func:`by_spelling` does, and map the chosen spelling of each group to the group."""
+    """Group texts as in :func:`by_spelling`. The key of each group is its preferred spelling."""
     groups = by_spelling(texts).values()
     return {max((" ".join(text.split()) for text in group), key=_naturally): group for group in groups}
 
@@ -890,11 +891,11 @@ def _naturally(text: str) -> tuple[bool, str]:
 
 
 MOST_SPELLED = 500
-"""The largest number of levels that are compared with each other for different spellings."""
+"""Columns with more levels than this number are not searched for misspelled levels."""
 
 
 def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
-    """Map rare misspelled levels, and synonyms ("y", "yes"), to more frequent levels."""
+    """Find rare misspelled levels and synonyms ("y", "yes"); map them to more frequent levels."""
     if len(counts) > MOST_SPELLED:
         return {}
     groups = [(sum(counts[text] for text in own), most_frequent(own, counts)) for own in spellings(counts).values()]
@@ -911,7 +912,7 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling, without further spaces. In a tie, both capitals and small letters are preferred."""
+    """The most frequent spelling, without extra spaces. In a tie, a spelling with capitals and small letters wins."""
     totals = Counter[str]()
     for text in texts:
         totals[" ".join(text.split())] += counts[text]
@@ -919,7 +920,7 @@ def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
 
 
 def _least_ratio(slip: str, level: str) -> float:
-    """How many times as frequent a level must be to be what ``slip``, with one error in one word, means."""
+    """Least ratio of frequencies at which ``level`` corrects ``slip``, if one word differs by one error."""
     # Among 3,484 columns of 2,294 public tables, no two levels differ by two exchanged letters within a word, and only
     # other villages by one letter less. Other letters tell wards A and W apart, and places I, II and IV.
     words, long = (slip.split(), level.split()), len(slip) >= 5
@@ -947,7 +948,7 @@ ANSWERS = [
     ["f", "false"], ["m", "male", "man"], ["f", "female", "woman"], ["m", "männlich"], ["w", "weiblich"],
     ["€", "eur", "euro"], ["£", "gbp"], ["us$", "usd"], ["chf", "sfr", "sfr."],
 ]  # fmt: skip
-"""Words for one answer, or for one currency."""
+"""Synonyms: each list holds words for one answer or one currency."""
 
 
 def _synonyms_in(counts: Mapping[str, int]) -> dict[str, str]:
@@ -967,15 +968,15 @@ def _synonyms_in(counts: Mapping[str, int]) -> dict[str, str]:
 class Joined(Reading):
     """A column of levels whose different spellings are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one level. The level gets the spelling that
-    ``pairs`` states, if any. Otherwise, a spelling with both capitals and small letters is preferred, however rare,
-    because the parts of a table have different most frequent spellings. ``inspect`` knows the most frequent spelling
-    in the whole table, and proposes it in ``pairs``.
+    Levels that differ only by case, spaces or Unicode form become one level. Its spelling is the one in ``pairs``, if
+    given. Otherwise, a spelling with both capitals and small letters is preferred, even if it is rare, because the most
+    frequent spelling may differ between parts of a table. ``inspect`` finds the most frequent spelling in the whole
+    table, and proposes ``pairs``.
 
     Parameters
     ----------
     pairs : {spelling: level}, optional
-        Further spellings, such as typing errors, and the level that each means.
+        Further spellings, such as typing errors, and the level that each spelling means.
     order : sequence of levels, optional
         All levels from the lowest to the highest. The joined column then gets the family ``Ordinal(order=order)``.
 
@@ -1033,7 +1034,7 @@ class Joined(Reading):
         return replace(self, levels=tuple(sorted({**levels, **meant}.items())))
 
     def lacks(self, advised: Joined) -> bool:
-        """Whether ``advised`` corrects a spelling, or states an order, that this reading does not."""
+        """Whether ``advised`` corrects a spelling, or orders the levels, and this reading does not."""
         if advised.order and not self.order:
             return True
         joins = {folded(a) for a, _ in self.pairs}
@@ -1047,7 +1048,7 @@ class Joined(Reading):
         return self._over(levels)
 
     def respelled(self, names: Iterable[Any]) -> tuple[Any, ...]:
-        """The levels ``names`` in the spellings that this reading prefers, such as "yes" for "Y"."""
+        """The levels ``names`` in the spellings that this reading prefers, such as "Yes" for "yes"."""
         levels, found = dict(self.levels or ()), list[Any]()
         for name in names:
             level = levels.get(folded(name), name) if isinstance(name, str) else name
@@ -1067,11 +1068,11 @@ class Joined(Reading):
 HAS_DIGIT = re.compile(r"\d").search
 
 LOOKED_AT = 40
-"""Texts that are tried first, because most columns of text fit no reading."""
+"""Number of texts that are tried first, which excludes most columns of text quickly."""
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """The readings, such as ``Number`` or ``Date``, that fit all texts; ``plain`` allows numbers without a unit."""
+    """The readings, such as ``Number`` or ``Date``, that fit all texts. ``plain`` allows numbers without a unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -1086,7 +1087,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """The reading that fits all texts except one to three, and these texts; ``None`` unless one reading does."""
+    """The only reading that fits all but one to three texts, and these texts; ``None`` if there is no such reading."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
@@ -1101,7 +1102,7 @@ def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | Non
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
-    """The readings, such as ``Date``, that fit the type or the texts of a column."""
+    """The readings, such as ``Date``, that fit the dtype or the texts of a column."""
     if column.temporal:
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
@@ -1127,7 +1128,7 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def numbers_for_a_family(column: Column, only_money: bool) -> Number | None:
-    """The only way to read the texts of a column that has a family of numbers; ``None`` if none or several fit.
+    """The only ``Number`` reading that fits a text column with a family of numbers; ``None`` if none or several fit.
 
     If ``only_money`` is true, numbers without a currency are not read.
     """
@@ -1156,14 +1157,14 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """The code of each cell (-1 if missing or a date), and the distinct values."""
+    """The code of each cell, and the distinct values. Missing cells and all dates have the code -1."""
     if column.temporal:
         return np.full(len(column.values), -1), []
     return column.coded
 
 
 def converted(column: Column, value: Any, said: str, write: Callable[[str], str] = lambda _: "") -> Array:
-    """Convert texts to numbers, (row,); warn of texts that are not numbers, and read them as missing."""
+    """Convert cells to numbers by ``value``, (row,). Cells without a number are read as missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(cell) for cell in distinct]
@@ -1175,7 +1176,7 @@ def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "count as missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
-    """Warn of cells that do not fit their column's reading. ``write(text)`` suggests a replacement ("": none)."""
+    """Warn of cells that do not fit their column's reading. ``write(text)`` returns a suggested replacement, or ""."""
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in amounts.GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
@@ -1186,7 +1187,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """The ``Number`` readings that fit those levels that are numbers, and a list of the other levels."""
+    """The ``Number`` readings that fit all levels that are numbers, and a list of other levels."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if amounts.measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
@@ -1194,14 +1195,14 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """The ways to read every level as a number (``Number``); [] if all levels are whole numbers, which may be codes."""
+    """The ``Number`` readings that fit all levels; [] if all levels are whole numbers, which may be codes."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 
 def no_numbers_in(levels: Sequence[Any]) -> list[str]:
-    """The texts in a column of numbers that are not numbers; [] if there are many."""
+    """The levels that are not numbers; [] if these are more than about a fifth of the levels."""
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

@@ -24,16 +24,16 @@ from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import meant, some, warn
 
 SURVEY = 3.0
-"""Mean of weights with fractions above which they look like survey weights.
+"""If weights have fractions and a mean above this number, they look like survey weights.
 
-Weights that fall with the age of a row are at most 1, and so are soft labels. Weights that balance classes may have a
-larger mean, but one value per class. Weights by inverse propensity have a mean of about 2.
+Weights that decrease with the age of a row are at most 1, and so are soft labels. Weights that balance classes may have
+a larger mean, but they are equal within a class. Inverse propensity weights have a mean of about 2.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """A table, its labels, and its nonnegative frequency weights (row,)."""
+    """A table, its labels, and the nonnegative frequency weight of each row, (row,)."""
 
     table: Table
     target: Target
@@ -46,7 +46,7 @@ class TrainingRows:
     ) -> TrainingRows:  # fmt: skip
         """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does.
 
-        With ``soft``, ``y`` may hold soft labels; each row then becomes one weighted row per class.
+        If ``soft`` is true, ``y`` may hold soft labels. Each row then becomes one weighted row per class.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class TrainingRows:
         return cls(table.rows(row), target, weights[row, c])
 
     def labelled(self) -> TrainingRows:
-        """Return this object; ``ValueError`` if a label is missing."""
+        """Return this object. Raise ``ValueError`` if a label is missing."""
         if not len(self.target.classes):
             raise ValueError(NO_LABEL)
         self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
@@ -119,9 +119,9 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Learn the levels of the rows; return the schema and the statistics of the rows. Every row must have a label.
+        """Return the schema, with the levels of the rows, and the statistics of the rows. Every row must have a label.
 
-        By default, a new schema is inferred. With ``fixed``, every column keeps the family in ``schema``.
+        By default, a new schema is inferred. If ``fixed`` is true, every column keeps its family in ``schema``.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -142,10 +142,10 @@ class TrainingRows:
 
 
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Take labels and weights that may be columns of ``X``; return them, and ``X`` without these columns.
+    """Look up labels and weights that are named columns of ``X``; return them, and ``X`` without these columns.
 
-    ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If values have
-    the index of ``X`` in another order, a warning says that values are used by position.
+    ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If values have the
+    index of ``X`` in another order, a warning says that the index is ignored.
     """
     values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
     names = [name for name in values.values() if isinstance(name, str)]
@@ -188,20 +188,20 @@ def _by_position(X: Any, name: str, values: Any) -> Any:
 
 
 def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Sorted positions of a random sample of at most ``most`` rows."""
+    """Draw at most ``most`` rows at random; return their sorted positions."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
     return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A pseudo-random uint64 per row: a hash of its cells, its class and the number of earlier equal rows."""
+    """A pseudo-random uint64 for each row: a hash of its cells, its class and the number of earlier equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 
 
 def row_keys(table: Table) -> Array:
-    """Hash of the cells of each row, without missing cells, uint64 (row,)."""
+    """A hash of the nonmissing cells of each row, uint64 (row,)."""
     found = np.zeros(table.n_rows, np.uint64)
     if table.sparse:
         cells = table.source.tocoo()
@@ -229,7 +229,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Draw a random number for the key of each row; equal keys get different numbers."""
+    """Pseudo-random numbers of rows, computed from the keys of rows. Rows with equal keys get different numbers."""
 
     # The number of a row is a hash of its key and of the number of earlier rows with this key.
 
@@ -253,7 +253,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """An iterator over the tables, and a function to call after the iteration, which draws up to ``most`` rows."""
+    """An iterator over the tables, and a function that draws at most ``most`` of their rows after the iteration."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

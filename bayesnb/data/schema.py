@@ -1,6 +1,6 @@
-"""A schema states which family reads which column, and the levels of each column.
+"""A schema holds the family that reads each column, and the levels of each column.
 
-A schema is frozen: new levels create a new schema.
+A schema is immutable; adding levels creates a new schema.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ AS_LEARNED = Message("give the rows as they were learned")
 class Schema:
     """How to read a table: the columns, and the feature that reads each column.
 
-    ``names`` are the columns of the first table, with derived columns (such as "month of date") in place of their
-    source. Columns of later tables are matched by name if ``named``, otherwise by position.
+    ``names`` are the columns of the first table; derived columns, such as "month of date", replace the column "date".
+    If ``named`` is true, columns of later tables are found by name, otherwise by position.
     """
 
     names: Names
@@ -65,7 +65,8 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, or the default of the column's type.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, ``table`` must be their result.
+        The settings are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, ``table`` must hold their feature
+        columns.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
@@ -77,7 +78,7 @@ class Schema:
         return cls(table.names, named, found, unseen, columns, families, readings)
 
     def typed(self, table: Table) -> Table:
-        """A copy of the table with this schema's column types; selections of its rows keep these types."""
+        """A copy of the table whose columns have the types in this schema. Selections of rows keep these types."""
         inferred = [feature for feature in self.features.values() if feature.origin.inferred]
         known = {name: each.origin.kind for each in inferred for name in each.reads}
         return replace(table, readings=self.readings, known=known)
@@ -94,7 +95,7 @@ class Schema:
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def missing(self, data: Data, table: Table) -> dict[Any, Array]:
-        """For each feature except bags of words, a mask of the missing cells, (row, column)."""
+        """A mask of missing cells, (row, column), for each feature except bags of words."""
         # An unseen level, or a cell such as "<0.5", is not missing, although it has no code or no number.
         features = {name: each for name, each in self.features.items() if each.family.support.kind != "bag"}
         found = {name: np.isnan(dense_cells(data[name])) for name in features}
@@ -114,7 +115,7 @@ class Schema:
         return {str(name): own.decimal for name, own in self.readings.items() if isinstance(own, OfNumbers)}
 
     def format(self, format: readers.Format) -> readers.Format:
-        """Settings for reading a file; columns learned as text are read as text."""
+        """Change the settings for reading a file, so that columns learned as text are read as text."""
         values = chain.from_iterable(feature.values.items() for feature in self.features.values())
         text = [name for name, levels in values if levels and all(isinstance(level, str) for level in levels)]
         text += [feature.source[0] for feature in self.features.values() if feature.text is not None]
@@ -126,12 +127,12 @@ class Schema:
 
     @property
     def dates(self) -> dict[Any, Date]:
-        """The ``Date`` readings that produce columns of elapsed time."""
+        """The ``Date`` reading of each feature column of elapsed time."""
         held = {reading.names(column)[0]: reading for column, reading in self.readings.items()}
         return {name: own for name, own in held.items() if isinstance(own, Date) and "elapsed" in own.parts}
 
     def shown(self, name: Any, cells: Any) -> Any:
-        """Format the cells of a column for display: numbers of days become dates."""
+        """Format the cells of a feature column for display. Numbers of days become dates."""
         column = self.owner.get(name)
         return cells if column is None else self.readings[column].shown(column, name, cells)
 
@@ -145,7 +146,7 @@ class Schema:
         return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
     def with_reasons(self, reasons: Mapping[Any, Mapping[str, Any]]) -> Schema:
-        """Record the reason for each feature's family, and the candidates."""
+        """A copy with the reason for each feature's family, and the scores of candidate families."""
         put = {name: replace(self.features[name], **own) for name, own in reasons.items() if name in self.features}
         return replace(self, features={**self.features, **put})
 
@@ -181,17 +182,17 @@ class Schema:
         return self.through(table)
 
     def under(self, columns: ColumnsPolicy) -> Schema:
-        """The schema under a policy for new columns."""
+        """A copy with the policy ``columns`` for new columns."""
         return replace(self, columns=columns)
 
     def fitted_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Keep only the columns that were fitted."""
+        """Drop columns that were not fitted."""
         fitted = {*self.raw}
         return frame[[name for name in frame.columns if name in fitted]]
 
     def through(self, table: Table) -> Table:
-        """Name columns by position if the table or the schema has no names, and replace columns such as dates by their
-        feature columns (see ``readings``), unless already replaced.
+        """Replace columns such as dates by their feature columns (see ``readings``), unless already replaced. Columns
+        are first named by position if the table or the schema has no names.
         """
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
             table = table.renamed(self.raw)
@@ -199,7 +200,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """The features for which unseen levels or impossible numbers count as missing, each with its known levels."""
+        """Features whose unseen levels or impossible numbers count as missing, each with the known levels by column."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}
@@ -218,12 +219,12 @@ class Schema:
         return NaiveBayes(families, label, columns, unknown)
 
     def read(self, table: Table, learn: bool = False, absent: str | None = None) -> tuple[Schema, Data]:
-        """Encode a table and validate its cells; return the schema and {name: encoded columns}.
+        """Encode a table and check its cells. Return the schema and {feature name: encoded columns}.
 
-        With ``learn``, new levels are added to the returned schema. Without ``learn``, new levels count as unseen, and
-        ``table`` must have gone through :meth:`through`. Absent columns are filled with missing values if ``absent``
-        is "missing", and raise an error if it is "error". The default is "missing" for ``columns="grow"``, otherwise
-        "error".
+        If ``learn`` is true, new levels are added to the returned schema. Otherwise, new levels count as unseen, and
+        ``table`` must be a result of :meth:`through`. Absent columns are filled with missing values if ``absent`` is
+        "missing", and raise an error if ``absent`` is "error". The default is "missing" for ``columns="grow"``,
+        otherwise "error".
         """
         table = self.through(table) if learn else table
         if table.names != self.names:
@@ -278,7 +279,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """{column: (the feature that flags missing cells, the position of the column in the feature)}."""
+        """{column: (the feature that flags its missing cells, the position of the column in this feature)}."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
@@ -306,7 +307,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """A table with one row per feature; ``families`` may have learned priors."""
+        """A table with one row per feature. The given ``families`` may have learned priors."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

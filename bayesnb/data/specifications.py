@@ -1,4 +1,4 @@
-"""The classes other than families that can specify columns, such as ``Binned``."""
+"""Classes such as ``Binned`` that, like families, specify how columns are read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Unlabelled:
     weight : float
         The weight of an unlabelled row relative to a labelled row; with 0, unlabelled rows are ignored.
     starts : int
-        Number of starting points of EM. EM keeps the solution with the largest objective.
+        Number of starting points of EM. The solution with the largest objective is kept.
 
     Raises
     ------
@@ -75,7 +75,7 @@ UNMARKED = Unlabelled()
 
 @dataclass(frozen=True, eq=False)
 class EstimatorParameters:
-    """The parameters of :class:`bayesnb.BayesianNB` as a dataclass."""
+    """The parameters of :class:`bayesnb.BayesianNB`, as a dataclass."""
 
     features: Any = None
     class_prior: Any = None
@@ -113,8 +113,7 @@ class Binned:
     cut : {"width", "count"}
         Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
-        Prior of the interval probabilities. Because of the prior, even intervals without rows have a positive
-        probability.
+        Prior of the interval probabilities. The prior gives a positive probability even to intervals without rows.
     edges : array, optional
         Inner edges, in units of the column; ``bins`` and ``cut`` are then ignored.
 
@@ -141,7 +140,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy whose interval ``edges`` are computed from one column. Each interval contains its lower edge."""
+        """A copy whose ``edges`` are computed from the column ``x``. Each interval contains its lower edge."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -241,7 +240,7 @@ def _reads(spec: Any) -> Reading | None:
 
 
 ROWS = 10_000
-"""Default of the largest number of rows that are used for the choice."""
+"""By default, at most this number of rows is used to choose a family."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,9 +256,9 @@ class BestFamily:
         Candidates. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial, PolyaTree and Hurdle. Only
         families that can read a column are tried.
     by : {"class", "evidence"}
-        With "class", the families that predict the class best, by the exact leave-one-out log score of the whole
-        classifier. "evidence" chooses the family that predicts the values of the column best, for describing columns
-        or drawing rows.
+        "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
+        classifier. "evidence" chooses the family that predicts the values of the column best, which suits describing
+        columns or drawing rows.
     rows : int
         The largest number of rows used for the choice. The chosen family learns from all rows.
 
@@ -271,9 +270,9 @@ class BestFamily:
 
     Notes
     -----
-    With more columns than rows, the score can be too optimistic: evaluate
-    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows. ``docs/how-to/choose-a-family.md`` compares the
-    two criteria.
+    With more columns than rows, the score can be too optimistic. Evaluate
+    ``BayesianNB(clf.classifier_.choice.features)`` on held-out rows instead. ``docs/how-to/choose-a-family.md``
+    compares the two criteria.
 
     Examples
     --------
@@ -325,7 +324,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the default families. Columns with family ``None`` raise an error.
+    """The family for each type of column, instead of the default family. With ``None``, such columns raise an error.
 
     Parameters
     ----------
@@ -345,7 +344,7 @@ class ByType:
     TypeError
         If an argument is neither ``None`` nor a family for this type of column.
     ValueError
-        If a family learns a setting from the first rows. Name its columns instead.
+        If a family learns a setting from the first rows. Name the columns of such a family.
 
     Examples
     --------
@@ -378,7 +377,7 @@ class ByType:
                 )
 
     def of(self, kind: str, columns: Any) -> Family:
-        """The family for a type of column; ``ValueError`` if that type has the family ``None``."""
+        """The family for a type of column. Raise ``ValueError`` if the family is ``None``."""
         family = getattr(self, kind)
         if family is None:
             raise ValueError(
@@ -418,11 +417,11 @@ SYNONYMS = {
     "multinomial-nb": "multinomial",
     **dict.fromkeys(["datetime", "timestamp"], "date"),
 }
-"""Other names of families, which an error answers with ours."""
+"""Common names of families, which an error replaces by our names."""
 
 
 def family_named(name: str) -> Any:
-    """The family with this name, in any spelling; ``ValueError`` with a suggestion if the name is unknown."""
+    """The class of the family with this name, ignoring case, hyphens and underscores. Unknown names raise an error."""
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
     if asked in kinds:
@@ -435,18 +434,18 @@ def family_named(name: str) -> Any:
 
 
 KNOWN = {GaussianKnownVariance: "variance", GammaKnownShape: "shape"}
-"""Families with a parameter that must be known, and its name."""
+"""Families with a required parameter, and its name."""
 
 
 def made(name: str) -> Any:
-    """The family with this name and its default parameters."""
+    """An instance of the family with this name, with default parameters."""
     if known := KNOWN.get(family := family_named(name)):
         raise ValueError(f"{name!r} needs its {known}: write {family.__name__}({known}=...)")
     return family()
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a command-line specification; the prior of a ``Binned`` is worth ``m`` rows."""
+    """Parse a command-line specification, such as "binned:1,3". The prior of a ``Binned`` is worth ``m`` rows."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):
@@ -481,10 +480,10 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One entry of ``features``: a specification and its columns (``None`` for all).
+    """One entry of ``features``: a specification of columns (``None`` for all columns).
 
-    ``key`` is the key in the mapping. ``spec`` is ``None`` for the default families. ``missing`` is set if missing
-    cells are flagged. With ``together``, the columns form one feature.
+    ``key`` is its key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is not ``None`` if
+    missing cells are flagged. If ``together`` is true, the columns form one feature.
     """
 
     key: Any
@@ -536,7 +535,7 @@ def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
 
 
 def specified_readings(features: Mapping[Any, Any]) -> dict[Any, Reading]:
-    """Readings, by column."""
+    """The reading of each column with a specified reading."""
     found: dict[Any, Reading] = {}
     for _, spec, columns, _ in _items(features):
         if (own := _reads(spec)) is not None:

@@ -1,6 +1,6 @@
-"""Additive summaries of parts of a table.
+"""Summaries of parts of a table can be added.
 
-The sum of the summaries does not depend on how the table is divided or ordered.
+The sum of the summaries depends neither on the division into parts nor on the order of rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bayesnb.wording import Cure, RefusedError
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The summary of some rows; the sum of two summaries is the summary of all their rows."""
+    """The summary of some rows. The sum of two summaries is the summary of the rows of both."""
 
     schema: Schema
     statistics: Statistics
@@ -60,7 +60,7 @@ class Summary:
         return Summary(growing.merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels; the levels of ``before`` come first."""
+        """Sort the levels and words. Those in the schema ``before`` come first."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:
@@ -84,7 +84,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Convert text columns by their readings, such as ``Date``, and summarise the resulting columns."""
+        """Convert text columns by their readings, such as ``Date``, and summarise the feature columns that result."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -133,7 +133,7 @@ class Summary:
         return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """Turn columns of sentences into bags of words."""
+        """Turn columns of sentences into bags of words, except the columns ``known``."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if name in known or not feature.origin.inferred or feature.kinds != ("text",):
@@ -170,7 +170,7 @@ def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Na
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """Add summaries."""
+    """The sum of all summaries."""
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)
     for part in parts:
@@ -194,11 +194,11 @@ def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
 # column of 0 and 1 can later become a column of numbers: the counts of 0 and 1 determine every sum over its values.
 
 type Counted = tuple[Schema, Statistics]
-"""A schema, and the statistics that were counted with it."""
+"""A schema, and the statistics of rows read with this schema."""
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in two summaries or models; ``ValueError`` if no family fits both."""
+    """Give each column the same family in two summaries or models. Raise an error if no family fits both."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

@@ -136,7 +136,7 @@ class Table:
         return {name: k for k, name in enumerate(self.names)}
 
     def resolved(self, column: Any) -> Any:
-        """The name of a specified column; tables without column names also accept positions."""
+        """The name of a specified column. For tables without column names, ``column`` may be a position."""
         if column in self.place:
             return column
         if not self.named and isinstance(column, int | np.integer) and 0 <= column < len(self.names):
@@ -164,7 +164,7 @@ class Table:
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The distinct integers in each column of a large array of integers; ``None`` for other tables."""
+        """The distinct numbers in each column, if the table is a large array of integers; otherwise ``None``."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if self.source.size < COMPILED_FROM:
@@ -182,7 +182,7 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def reals(self, names: Names) -> Array:
-        """The numbers of these columns, (row, column); columns that the table does not have are missing."""
+        """The numbers in the columns ``names``, (row, column); NaN in columns that the table does not have."""
         if self.numeric:
             return as_floats(self.block(names))
         if len(names) == 1 and names[0] in self.place:
@@ -194,9 +194,10 @@ class Table:
         return x
 
     def codes(self, names: Names, places: Sequence[Array]) -> Array:
-        """Codes (row, column) of the cells of a table of ``whole`` numbers.
+        """Codes, (row, column), of the cells of a large array of integers.
 
-        ``places`` holds an array per column: the code of each distinct number, in increasing order, and of a gap.
+        ``places`` holds one array per column: the code of each distinct number, in increasing order, and at the end the
+        code of missing cells.
         """
         index = [self.place[name] for name in names]
         whole = reading.Whole(self.whole.low[index], self.whole.held[index])
@@ -206,13 +207,13 @@ class Table:
         return reading.codes(self.block(names), whole, found)
 
     def block(self, names: Sequence[Any]) -> Any:
-        """The columns with these names, from an array or sparse matrix."""
+        """The columns ``names`` of a table that is an array or a sparse matrix."""
         if tuple(names) == self.names:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
     def kinds(self, columns: Collection[Any]) -> dict[Any, str]:
-        """The kind of the values of each column, whatever their dtype."""
+        """The kind of each column's values, such as "number" or "text", regardless of the dtype."""
         if self.known:
             rest = replace(self, known={}).kinds([name for name in columns if name not in self.known])
             return rest | {name: self.known[name] for name in columns if name in self.known}
@@ -226,7 +227,7 @@ class Table:
         return {name: "zero_one" if flags[self.place[name]] else "number" for name in columns}
 
     def rows(self, keep: Array) -> Table:
-        """The rows that a mask or an array of positions selects; positions may repeat."""
+        """The rows selected by ``keep``, a mask or an array of positions, which may repeat."""
         if keep.dtype != bool:
             return replace(self, source=self.source.iloc[keep] if self.named else self.source[keep])
         return self if keep.all() else replace(self, source=self.source[keep])
@@ -347,7 +348,7 @@ def require_shape(names: Iterable[Any], n_rows: int = 0, least: int = 0) -> None
 # Lazy tables
 
 PACKAGES = ("polars", "duckdb", "_duckdb", "ibis", "dask", "distributed", "pyspark", "pyarrow")
-"""Packages whose exceptions an engine may raise while its rows are read."""
+"""Packages whose exceptions may be raised while an engine reads rows."""
 
 
 IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
@@ -355,7 +356,7 @@ IN_MEMORY = (pd.DataFrame, pd.Series, np.ndarray, list, tuple, Mapping)
 
 
 def engine_of(source: Any) -> str | None:
-    """The engine of a lazy table, such as "polars"; "arrow" for a lazy Arrow stream, ``None`` for other objects."""
+    """The engine of a lazy table, such as "polars", or "arrow" for a lazy Arrow stream; ``None`` for other objects."""
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
     if ("polars", "LazyFrame") in names:
@@ -372,7 +373,7 @@ def engine_of(source: Any) -> str | None:
 
 
 def streams(source: Any) -> bool:
-    """Whether a source is read in parts."""
+    """Whether a source of rows is read in parts."""
     if isinstance(source, IN_MEMORY):
         return False
     return isinstance(source, str | os.PathLike | Iterator) or engine_of(source) is not None

@@ -1,4 +1,4 @@
-"""Class labels as codes."""
+"""Encode class labels."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CUT = Spelled("cut them into intervals, as with pd.qcut(y, 3)", "replace them by
 class Target:
     """The labels of rows.
 
-    ``codes`` (row,) are positions among the sorted ``classes``, or -1 if missing. ``declared`` are the categories of a
-    categorical type, including categories without rows.
+    ``codes`` (row,) are positions among the sorted ``classes``, or -1 if missing. ``declared`` holds the categories of
+    a categorical type, including categories without rows.
     """
 
     codes: Array
@@ -42,7 +42,7 @@ class Target:
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None,
         name: Any = None,
     ) -> Target:  # fmt: skip
-        """Make labels from the distinct values and the code of each row; the value ``unlabelled`` means "no label".
+        """Make labels from the distinct values and the code of each row. The value ``unlabelled`` means "no label".
 
         Raises
         ------
@@ -119,8 +119,8 @@ class Target:
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """Position of each label in ``classes``, (row,); -1 if missing. A label not in ``classes`` raises
-        ``ValueError``.
+        """The position of each label in ``classes``, (row,); -1 for missing labels. Labels that are not in ``classes``
+        raise ``ValueError``.
         """
         return _placed(self.codes, _places(classes, self.classes))
 
@@ -128,9 +128,9 @@ class Target:
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
     """Read soft labels, and return the classes and the weights, (row, class).
 
-    Return ``None`` if ``y`` does not hold weights. Weights are given as a frame with a column per class, or as an array
-    whose columns are the classes 0, 1, … Weights are either shares, with a sum of at most 1 per row, or whole counts.
-    Columns of 0 and 1 are an error unless each row has exactly one 1.
+    Return ``None`` if ``y`` does not hold soft labels. Soft labels are weights of classes: a frame with a column per
+    class, or an array whose columns are the classes 0, 1, … Weights are either shares, with a sum of at most 1 per row,
+    or whole counts. If all weights are 0 or 1, each row must have exactly one 1.
 
     Raises
     ------
@@ -224,7 +224,7 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels (row,), or a table of one column. Missing values, and values equal to ``unlabelled``, mean "no
+    """Read labels, given as (row,) or as a table of one column. Missing values and the value ``unlabelled`` mean "no
     label".
     """
     y = as_objects(in_memory(y))
@@ -263,7 +263,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def _coded(y: Array) -> tuple[Array, Array]:
-    """The code of each label, and the distinct labels; an error if a label is a list or another unhashable value."""
+    """The code of each label, and the distinct labels. Raise an error for lists and other unhashable labels."""
     if y.dtype == object and any(kind.__hash__ is None for kind in {*map(type, y)}):
         raise _no_class(next(label for label in y if type(label).__hash__ is None))
     return coded_array(y)
@@ -277,17 +277,17 @@ def _no_class(label: Any) -> ValueError:
 
 
 def _mixed(y: Sequence[Any]) -> bool:
-    """Whether labels differ in type, or are lists of different lengths."""
+    """Whether labels have several types, or are lists of different lengths."""
     return len({*map(type, y)}) > 1 or len({len(each) for each in y if isinstance(each, list | tuple)}) > 1
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array, of dtype object if a label is text."""
+    """Convert distinct labels to an array, of dtype object if some label is text."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted; ``ValueError`` if some classes are text and others are not."""
+    """The sorted union of arrays of classes. Raise ``ValueError`` if some classes are text and others are not."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(group.tolist() for group in groups))
     text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))
@@ -318,7 +318,7 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
 
 
 def codes_of(classes: Array, y: Array) -> Array:
-    """Positions among the classes."""
+    """The position of each label of ``y`` in ``classes``."""
     codes, distinct = coded_array(y)
     return _placed(codes, _places(classes, distinct))
 
@@ -363,7 +363,7 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
 
 
 def few_classes(labels: pd.Series) -> Labels | None:
-    """The class of each labelled row; ``None`` if there are fewer than two classes, or too many."""
+    """The class codes of the labelled rows; ``None`` if there are fewer than two classes, or too many."""
     codes, classes = pd.factorize(labels)
     codes = codes[codes >= 0]
     return None if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)) else Labels.of(codes, len(classes))

@@ -48,11 +48,11 @@ def warn_of_texts(column: Column, bag: Bag) -> None:
 
 
 FEW = 10
-"""Up to this number of learned texts, most may share no words by chance."""
+"""With at most this number of learned texts, most may share no words by chance."""
 
 
 def warn_of_own_words(column: Column, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts share no word with any other text; ``total``, (word,), holds the weighted word counts."""
+    """Warn if most texts share no word with another text. ``total`` holds the weighted count of each word, (word,)."""
     cells = sparse.coo_array(bag.counts)
     of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
     _warn_of_most(column, np.bincount(cells.row, of_others, len(bag)) > 0, "word of another text", FEW)
@@ -86,7 +86,7 @@ class Text:
     max_features : int, optional
         Count only this number of the most frequent words.
     ngram_range : (int, int)
-        The smallest and largest length of the sequences of words or characters to count.
+        The smallest and the largest number of words or characters in a counted sequence.
     binary : bool
         Count a word at most once per text.
     stop_words : "english" or list of str, optional
@@ -107,8 +107,8 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select words from the rows of the first fit. If the table is read in parts, pass
-    ``vocabulary`` instead.
+    ``min_df`` and ``max_features`` select words by their counts in the rows of the first fit. If the table is read in
+    parts, pass ``vocabulary`` instead.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Text:
             raise ValueError(f"column {column!r} holds no word in any row: leave it out, or {BY_CHARACTERS}")
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
-        """Count the words of a column; new words are appended to the known words."""
+        """Count the words of a column. If ``learn`` is true, new words are appended to ``words``."""
         if column.kind not in ("text", "empty"):
             raise ValueError(
                 f"column {column.name!r} holds numbers, and its words shall be counted: write text there, or give it "
@@ -171,7 +171,7 @@ class Text:
         return Bag(counts, words, codes >= 0)
 
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
-        """Return the word counts of texts, (row, word), and the words; known words come first."""
+        """Return the word counts of texts, (row, word), and the words. The given ``words`` come first."""
         if not learn or (words and not self.grows):
             counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
             return sparse.csr_array(counts, dtype=float), words
@@ -202,7 +202,7 @@ class Text:
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Convert each row of word counts, (row, word), to a text; ``None`` if a count is missing."""
+    """Make a text from each row of word counts, (row, word); ``None`` if a count of the row is missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

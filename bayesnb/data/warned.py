@@ -53,7 +53,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column, the number of rows of each unseen level or impossible number."""
+    """For each column, the number of rows with each unseen level or impossible number."""
     found: dict[Any, Counter[Any]] = {}
     for feature, levels in schema.watched:
         if feature.guessed:
@@ -112,7 +112,7 @@ def _numbers_in(text: str) -> list[int]:
 
 
 def cells_of(table: Table, name: Any) -> list[Any]:
-    """The cells of a column before they were converted; ``None`` for a missing cell."""
+    """The cells of a column as the user wrote them; ``None`` for a missing cell."""
     codes, distinct = table.column(name).coded
     return [None if code < 0 else distinct[code] for code in codes]
 
@@ -121,11 +121,11 @@ def warn_of_rows(
     schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics | None,
     telling: bool,
 ) -> None:  # fmt: skip
-    """Warn of unseen levels, of texts without a known word, and of cells that ``reading``, the options of the fit,
-    read otherwise.
+    """Warn of unseen levels, of texts without a known word, and of cells that the fit, by its options ``reading``,
+    would have read differently.
 
-    If ``telling`` is true, gaps are evidence, and absent columns are warned of. ``learned`` may be ``None`` if
-    ``telling`` is false and there are no options.
+    If ``telling`` is true, missing cells are evidence, so the function also warns of absent columns. ``learned`` may be
+    ``None`` if ``telling`` is false and ``reading`` is empty.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
@@ -140,7 +140,7 @@ def warn_of_rows(
 
 
 def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers that count as missing because they are among ``marks``, the values of ``--na``."""
+    """Warn of numbers in ``marks`` (``--na`` at the fit), which the fit read as missing and this table does not."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
@@ -155,7 +155,7 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
 
 
 def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
-    """Warn of gaps in columns that had none in the learned rows because of ``kept``, the values of ``--keep-na``."""
+    """Warn of missing cells in columns that had none in the fit, because ``--keep-na`` (``kept``) made them levels."""
     found: dict[Any, tuple[int, str]] = {}
     for name, feature in schema.features.items():
         seen = learned.features[name].seen().sum(axis=0)
@@ -176,11 +176,11 @@ def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, tabl
 
 
 FAR = 20
-"""Number of standard deviations from the mean of a Gaussian column beyond which a number is reported."""
+"""Numbers farther from the mean of a Gaussian column than this number of standard deviations are reported."""
 
 
 def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, tuple[str, Counter[Any]]]]:
-    """Yield Gaussian columns with numbers far from the mean: name, mean and sd as text, and counts of the numbers."""
+    """For each Gaussian column with numbers far from its mean, yield its name, its mean and sd, and these numbers."""
     for name, feature in schema.features.items():
         if not isinstance(feature.family, Gaussian) or not isinstance(moments := statistics.features[name], Moments):
             continue
@@ -227,7 +227,7 @@ class UnseenCounter:
 
 
 class IdentifierWarning(TableRemark):
-    """A column looks like an identifier or free text. New levels or numbers in an identifier are uninformative.
+    """A column looks like an identifier or free text. New values of an identifier are uninformative.
 
     To silence the warning, leave the column out, or name its family, as ``features={column: nb.Categorical()}`` or
     ``"text"``.
@@ -250,7 +250,7 @@ KEY = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|no|number)\.?$|(nr|nummer)\.?$|(?<=[a-z])(Id|ID)$|"
     r"^unnamed: \d+$"
 )
-"""Patterns of the names of identifier columns."""
+"""Pattern of names of identifier columns."""
 
 
 def named_as_key(name: Any) -> bool:
@@ -259,16 +259,16 @@ def named_as_key(name: Any) -> bool:
 
 
 def looks_like_identifier(levels: int, rows: float) -> bool:
-    """Whether nearly all known cells of a column are distinct."""
+    """Whether nearly all nonmissing cells of a column are distinct."""
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
 FINEST = 40
-"""Number of columns, those with the fewest equal pairs of cells, whose dependence is estimated."""
+"""The dependence is estimated only of this number of columns: those with the fewest pairs of equal cells."""
 
 
 def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
-    """The log probability that two random rows are equal in all columns."""
+    """The estimated log probability that two random rows are equal in all columns."""
     # The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
     # 1968). p_j is the share of pairs of rows equal in column j, and p_j p_k r_jk that in j and k. So heights in inches
     # and in centimetres count as one column.
@@ -377,7 +377,7 @@ class NumbersAsLevelsWarning(TableRemark):
 
 
 FEWEST_LEVELS = 20
-"""With fewer levels, a column of numbers and other texts is read well as levels."""
+"""Least number of levels of a reported column of numbers and other texts."""
 
 
 class ManyClassesWarning(TableRemark):
@@ -417,7 +417,7 @@ class TargetColumnWarning(TableRemark):
 
 
 FIRST = 16
-"""Number of rows that are compared with the labels first."""
+"""Number of rows in which columns are first compared with the labels."""
 
 
 def warn_of_target(table: Table, target: Target, soft: bool) -> None:
@@ -496,10 +496,10 @@ class UnlabelledRowsWarning(UserWarning):
 
 
 FEW = 10
-"""With at most this many rows, columns may look encoded by chance."""
+"""With at most this number of rows, columns may look encoded by chance."""
 
 CLOSE = 1e-6
-"""Tolerance for the sums of frequencies, means and variances that an encoder or a scaler would produce."""
+"""Tolerance in comparing sums of frequencies with 1, means with 0, and variances with 1."""
 
 
 class EncodedColumnsWarning(UserWarning):
@@ -581,7 +581,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether every column of floats holds exactly 0, 1, … up to its maximum, as after an ordinal encoder."""
+    """Whether each column holds floats with all values 0, 1, … up to its maximum, as after an ordinal encoder."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False
@@ -599,7 +599,7 @@ def _codes(X: Any, names: Sequence[Any]) -> bool:
 
 
 def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
-    """Yield runs of adjacent columns whose ``means``, (class, column), add up to 1 in every class."""
+    """Yield groups of adjacent columns whose means in each class add up to 1; ``means`` is (class, column)."""
     sums = np.concatenate([np.zeros((len(means), 1)), np.cumsum(means, axis=1)], axis=1).T
     ends, starts = (map(tuple, np.round(total / CLOSE).tolist()) for total in (sums, sums - 1))
     place: dict[tuple[float, ...], int] = {}
@@ -616,7 +616,7 @@ def _one_hot(table: Table, names: Names) -> bool:
 
 
 TELLING = 0.5
-"""Difference of the shares of missing cells in two classes above which gaps count as telling the class."""
+"""Missing cells are reported as evidence if their fractions in two classes differ by more than this number."""
 
 
 def telling_gaps(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, str]]:
@@ -665,7 +665,7 @@ def _warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> Non
 
 
 def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, table: Table | None) -> None:
-    """Warn of columns and labels that are probably read wrongly. ``table`` is ``None`` if it was read in parts."""
+    """Warn of columns and labels that were probably misread. ``table`` is ``None`` for a table read in parts."""
     for said, kind in (*_of_levels(schema, statistics), *(() if table is None else _numbered(table, schema))):
         warn(said, kind)
     k, rows = len(classes), float(statistics.rows.sum())

@@ -56,7 +56,7 @@ def require_folder(path: Path) -> None:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """In errors, name ``path`` instead of the temporary file."""
+    """In errors, replace the name of the temporary file by ``path``."""
     try:
         yield
     except OSError as error:
@@ -85,7 +85,7 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
     ValueError
         If the suffix is not a Parquet or CSV suffix.
     OSError
-        If the disk is full or the folder cannot be written, in which case an old file is unchanged.
+        If the disk is full or the folder cannot be written. An existing file then stays unchanged.
     """
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".pq", *SEPARATORS):
@@ -119,11 +119,11 @@ def _with_names(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
-"""The beginning of a cell that spreadsheets run as a formula. Numbers and telephone numbers do not match."""
+"""Pattern of the beginning of cells that spreadsheets run as formulas. Numbers and telephone numbers do not match."""
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """Prefix formula-like texts with an apostrophe; add the names of changed columns to ``marked``."""
+    """Put an apostrophe before texts that look like formulas. Add the names of changed columns to ``marked``."""
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]

@@ -54,7 +54,7 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Make the layout for ``groups`` of terms; each class has ``cells`` offsets and ``numbers`` slopes.
+        """Make the parameter layout for ``groups`` of terms; each class has ``cells`` offsets and ``numbers`` slopes.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Layout:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate).
 
         The order of the covariates is: terms, cells with offsets, numeric columns with slopes, the constant 1. The
-        exponent of the constant is the offset of the class.
+        exponent of the constant is the offset (intercept) of the class.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
@@ -130,7 +130,7 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert parameters to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
+        """Convert parameters to the order ``other``, which begins with this layout's terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found

@@ -414,7 +414,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """Fill missing cells in all possible ways; return row positions, cells, and log weights (completion, class)."""
+        """Fill missing cells with all possible values; return row numbers, filled rows, and log weights by class."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

@@ -263,7 +263,7 @@ def weighed(exponent: Array, term: Array) -> Array:
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Replace terms of -inf (impossible values) by 0, and set the log prior of these classes to -inf.
+    """Replace log likelihoods of -inf (impossible values) by 0, and set the log prior of these classes to -inf.
 
     If a row's log priors would all become -inf, they stay unchanged.
     """

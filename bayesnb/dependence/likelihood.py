@@ -30,7 +30,7 @@ class Rows:
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
     and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
     coefficient per class: indicators of intervals and levels, standardized numbers, and the share of known columns
-    (``Cells.covariates``). With ``alike=None``, the share is 1, and there are no other covariates.
+    (``Cells.covariates``). With ``alike=None``, the share of known columns is the only covariate, and is 1.
     """
 
     terms: Array
@@ -57,7 +57,7 @@ class Rows:
 
     @cached_property
     def of_log_odds(self) -> tuple[Array, Array, Array]:
-        """For a :class:`Relative` layout: the covariates of the log-odds, their offset, and the sign of each label."""
+        """For two classes (:class:`Relative`): covariates and offset of the log-odds, and the sign of each label."""
         covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.covariates], axis=1)
         return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
 

@@ -300,7 +300,7 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """Compute the term as a sum over refinements; ``finer`` copies a cell's value to the cells within it."""
+        """Compute the interaction as a sum over refinements; ``finer`` copies a cell's value to the cells within it."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:

@@ -132,7 +132,7 @@ def averaged(mean: Array, covariance: Array) -> Array:
 
 
 def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """For Normal scores: the mean class probabilities p, (row, class), and the mean of p pᵀ, (row, class, class)."""
+    """If log p(c, x) is Normal: the mean class probabilities p, (row, class), and mean of p pᵀ, (row, class, class)."""
     if mean.shape[1] == 2:
         second, product = _mean_logistic(*_log_odds(mean, covariance))
         each = np.column_stack([1 - second, second])

@@ -219,7 +219,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Join the column terms and the further terms ``beside`` into one array."""
+    """Join the terms of single columns and the further terms ``beside`` into one array."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -63,7 +63,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Prior increments d and ln h (see :meth:`added`) for each cell, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The posterior that predicts each cell, and the result of :meth:`said`."""
+        """The posterior that predicts each cell, then the increments and ln h of :meth:`said`."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:

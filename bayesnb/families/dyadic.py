@@ -130,7 +130,7 @@ def _mean_is_low(x: Array, weight: Array | None) -> bool:
 
 
 def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Array, Array]:
-    """Halve sorted entries of given weights.
+    """Halve sorted entries (values or groups of values) repeatedly, by weight.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Arra
     cuts : int array
         The number of the entry above each cut.
     used : bool array (entry,)
-        Whether a cut is inside the entry or beside it, or would be if the entry were several values.
+        Whether an exact halving would cut inside the entry, so that the values in the entry matter.
     """
     below, used = np.concatenate([[0.0], np.cumsum(mass)]), np.zeros(len(mass), bool)
 

@@ -308,8 +308,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether the prior scales ``between`` of all columns are multiplied by a learned factor with the prior
-        HalfNormal(1). Columns that share a learned factor are dependent and form one likelihood factor.
+        Whether the prior scales ``between`` of all columns are multiplied by one learned factor ~ HalfNormal(1).
+        Columns that share a learned factor are dependent and form one likelihood factor.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 

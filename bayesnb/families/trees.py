@@ -198,7 +198,7 @@ class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
     The ordered levels are halved repeatedly until each half is one level. A row also raises the probability of the
-    other levels in the same half, but not of a neighbouring level on the other side of the middle.
+    other levels in the same half, but not of a neighbour on the other side of the middle.
 
     Parameters
     ----------

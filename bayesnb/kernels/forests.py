@@ -57,7 +57,7 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """Eliminate the nodes in order, with one step per node.
+    """Eliminate the nodes of the graph in order, with one step per node.
 
     The first array of a step holds the log weights of the node's edges. The second array holds the fraction of each
     remaining edge weight that the elimination has added.

@@ -232,7 +232,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Log density of each part of θ (such as μ and τ), conditional on the later parts."""
+        """Log density of each part of θ, conditional on the later parts."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:

@@ -36,8 +36,8 @@ ROUNDS = 3
 class LabelTrees:
     """Bagged classification trees (Breiman 1996, 2001) on intervals and levels, grown until their leaves are pure.
 
-    A hash of a row's cells decides whether a tree is grown on the row, so equal rows are used or omitted together. Each
-    node counts all rows, even rows on which its tree was not grown.
+    A hash of a row's cells decides whether a tree is grown on the row, so equal rows are used or omitted together.
+    Nodes also count rows on which their tree was not grown.
 
     The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` holds
     hashes of cells (:func:`keys_of_cells`). Each tree is grown on about the fraction ``share`` of the rows.

@@ -210,7 +210,7 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add to ``apart`` the information about the deviations per class, for covariates with one value for all classes.
+    """Add the Fisher information of the deviations per class to ``apart``, for covariates equal in all classes.
 
     ``both``, (class, class, row), is the row's weight times p_c p_k, or times the mean of p_c p_k.
     """

@@ -34,7 +34,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """Sum ``counts`` of the finest cells to counts of the coarser cells after ``steps`` refinements."""
+        """Aggregate ``counts`` of the finest cells to the coarser cells after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         shape, axis = counts.shape, axis % counts.ndim

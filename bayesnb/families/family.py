@@ -143,7 +143,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """The posterior given the statistic ``s`` and ``prior``, a result of :meth:`priors`."""
+        """The posterior given the statistic ``s`` and the ``prior`` that :meth:`priors` returns."""
 
     @abstractmethod
     def plug_in(self, posterior: Belief, point: Point) -> Theta:

@@ -181,8 +181,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def of_cells(posterior: NormalGamma, x: Array, labels: Labels | None = None) -> Array | None:
         """Log predictive of each cell in each class, (row, class, column); 0 for a missing cell.
 
-        With ``labels``, the row's own class is predicted without the row. Return ``None`` if row weights differ, or if
-        a class has too few rows; then columns are predicted one by one.
+        With ``labels``, the predictive in a row's own class leaves the row out. Return ``None`` if row weights differ,
+        or if a class has too few rows; then columns are predicted one by one.
         """
         if labels is not None and not labels.unweighted:
             return None

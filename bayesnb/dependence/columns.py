@@ -110,7 +110,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """Convert codes of the finest intervals to codes of the intervals after ``depth`` halvings."""
+        """Convert codes of the finest intervals to codes after ``depth`` halvings."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found

@@ -189,7 +189,7 @@ class Exponents:
     partitions : int
         Number of random partitions of the rows, for interactions of many columns.
     trees : int
-        Number of classification trees, which form one model of the model average.
+        Number of classification trees (one model of the model average).
     linear : bool
         Whether one model of the model average is linear in the numeric columns.
     forests : {"shared", "class"}, optional

@@ -94,7 +94,7 @@ class LabelTrees:
 
     @property
     def sound(self) -> bool:
-        """Whether every path from the root ends in a leaf."""
+        """Whether every path ends in a leaf."""
         tree, node = np.nonzero(self.columns >= 0)
         child, depth = self.left[tree, node], np.zeros(self.columns.shape, np.intp)
         children = (tree + len(self) * (child + np.array([[0], [1]]))).ravel()

@@ -115,7 +115,7 @@ class PairCounts(Statistic):
         return found
 
     def dependent(self, limit: int) -> list[tuple[int, int]]:
-        """At most ``limit`` pairs with a Bayes factor above 1, the most dependent pair first."""
+        """At most ``limit`` pairs with a Bayes factor above 1, most dependent first."""
         factors = self.log_bayes_factors()
         return [self.pairs[k] for k in np.argsort(-factors, kind="stable")[:limit] if factors[k] > ROUNDING]
 

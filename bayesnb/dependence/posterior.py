@@ -412,7 +412,7 @@ class LearnedExponents:
 
     @property
     def share_learned(self) -> float:
-        """The total weight of the averaged models whose exponents were learned; other models have fixed exponents."""
+        """The total weight of the averaged models whose exponents were learned, not fixed."""
         return float(sum(each.weight for each in self.spreads if each.root.shape[1]))
 
     @property

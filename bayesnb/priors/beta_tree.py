@@ -219,7 +219,7 @@ class BetaTree(Stopping, Prior):
     strength : float
         Strength of the root if the root splits, in rows.
     growth : float
-        Factor by which the strength grows from one depth to the next.
+        Factor by which the strength grows with each depth.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float

@@ -1,4 +1,4 @@
-"""Functions that answer questions about a fitted model, such as predictions, intervals and checks."""
+"""Analyses of a fitted model, such as predictions, intervals and checks."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -199,8 +199,7 @@ def ask_next(
         ``information`` is the expected decrease in the entropy of the class, in nats. Outliers and wrong families can
         make ``information`` far too large. To measure the gain of each column on the learned rows, use
         ``column_gains(clf, X, y)``. A column that is encoded as several columns, such as a date, has one row in the
-        result. If a column is read by ``Bounded`` or ``Missing``, the possible observations include bounds such as "<5"
-        or a missing value.
+        result. Possible observations include bounds such as "<5" (``Bounded``) and missing values (``Missing``).
 
         With ``costs``, ``saving`` is the expected decrease in the cost of the best decision. ``cost`` is the cost of
         observing the column. ``gain`` is ``saving`` minus ``cost``. Keep observing as long as the largest gain is above

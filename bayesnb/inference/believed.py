@@ -1,7 +1,7 @@
 """The posterior of naive Bayes and, if the model has a dependence, of its exponents, as one object.
 
-By default, results for a new row condition on the learned rows and on the cells of this row; with exponents, on the
-learned rows only (``docs/theory/ratio-of-averages.md``).
+By default, results for a new row condition on the learned rows and the row itself or, with exponents, on the learned
+rows only (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PREDICTIVE = Spelled('ask classifier_.with_estimate("predictive")', "fit the mod
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """A posterior of naive Bayes, an optional dependence with its exponents, and the estimate used to predict."""
+    """A posterior of naive Bayes, an optional model of dependence between columns, and the estimate used to predict."""
 
     # ``plug_in`` holds the plug-in parameters, None for "predictive". ``dependence`` is None for naive Bayes.
     # ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate class prior. ``given`` is

@@ -121,8 +121,8 @@ def errors_of_classes(
 ) -> Array:
     """Draws of an error of log p(row | class) that is constant over rows, (chain, class).
 
-    To first order around ``shares``, this error changes the estimated class frequencies as much as the errors of the
-    learned parameters do.
+    Near ``shares``, this error changes the estimated class frequencies as much as the errors of the learned parameters
+    do.
     """
     # The learned parameters θ are uncertain, too (a two-step estimate, Murphy and Topel 1985). New rows could inform
     # them, but if the model is wrong, they mislead: in simulations with dependent columns, 89 % intervals of the joint
@@ -227,16 +227,15 @@ def estimate_class_prior(
     prob : float, optional
         Probability of an equal-tailed interval for each class probability; none by default.
     draws : int
-        Number of draws of the Gibbs sampler for the interval, with the estimator's seed (0 by default). The model's
-        parameters are drawn once per 32 draws.
+        Number of draws of the Gibbs sampler for the interval, with the estimator's seed (0 by default). Every 32 draws
+        share one draw of the model's parameters.
 
     Returns
     -------
     Series (class,)
-        The estimated class frequencies. With ``prob``, a DataFrame of the estimate, ``probability``, and its interval,
-        ``lower`` to ``upper``. ``attrs["mcse"]`` is the largest Monte Carlo standard error of an interval end.
-        ``attrs["note"]`` says when the interval is too narrow. ``attrs["says"]`` explains how to predict with the
-        estimate.
+        The estimated class frequencies. With ``prob``, a DataFrame with the ``probability`` and its interval, ``lower``
+        to ``upper``. ``attrs["mcse"]`` is the largest Monte Carlo standard error of an interval end. ``attrs["note"]``
+        says when the interval is too narrow. ``attrs["says"]`` explains how to predict with the estimate.
 
     Raises
     ------
@@ -250,8 +249,9 @@ def estimate_class_prior(
 
     Notes
     -----
-    The interval includes the uncertainty of the new labels and, to first order, of the learned parameters. It is too
-    narrow if the model is wrong (``docs/how-to/uncertainty.md``). An estimate of 0 or 1 may lie outside the interval.
+    The interval includes the uncertainty of the new labels and, to first order, of the learned parameters. The interval
+    is too narrow if the model is wrong (``docs/how-to/uncertainty.md``). An estimate of 0 or 1 may lie outside the
+    interval.
 
     References
     ----------
@@ -302,7 +302,7 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
 
 
 def cure_of(estimate: pd.Series, name: str) -> Spelled:
-    """Advice on how to predict with the class frequencies ``estimate``; ``name`` is their name in Python code."""
+    """How to predict with the class frequencies ``estimate``, which Python code calls ``name``."""
     # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
     # estimated frequency is 0 stays possible.
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)

@@ -40,8 +40,7 @@ HEAVIEST = 2.0**53
 class Classifier(FittedModel):
     """A fitted model as an immutable object, which may be shared by threads.
 
-    A classifier holds sums over the learned rows. With ``dependence="auto"`` and at most 4,096 rows, it also holds the
-    rows themselves.
+    A classifier holds sums over the learned rows and, with ``dependence="auto"`` and at most 4,096 rows, all rows.
 
     A fitted :class:`bayesnb.BayesianNB` delegates predictions and analyses to its attribute ``classifier_``.
 
@@ -94,7 +93,7 @@ class Classifier(FittedModel):
 
     @property
     def unknown(self) -> Any:
-        """The label that represents all classes without rows; None if there is no such label."""
+        """The label that represents all classes without rows, or None."""
         return self.posterior.model.unknown
 
     @property
@@ -310,8 +309,8 @@ class Classifier(FittedModel):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of the learned rows: ``.joint`` is log p(X, y), and ``.conditional`` is log p(X | y).
 
-        Even with a ``dependence``, this is the evidence of naive Bayes. To compare dependences, use ``evaluate`` with
-        ``cv=5``.
+        With a ``dependence``, the value is still the evidence of naive Bayes. To compare dependences, use ``evaluate``
+        with ``cv=5``.
 
         Raises
         ------
@@ -389,7 +388,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function to raise ``FarRowError``, not ``ImpossibleRowError``, for rows that are not impossible."""
+    """Decorate a function to raise ``FarRowError``, not ``ImpossibleRowError``, for rows of positive probability."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -228,8 +228,8 @@ class Conformal:
         Returns
         -------
         DataFrame of bool (row, class)
-            A class is in the set if its p-value is above 1 - coverage. The set of a row that is unusual under every
-            class is empty. Without smoothing, every set contains each class that is compared with fewer than 1 / (1 -
+            A class is in the set if its p-value is above 1 - coverage. The set is empty if the row is unusual under
+            every class. Without smoothing, every set contains each class that is compared with fewer than 1 / (1 -
             coverage) - 1 known rows.
 
         Examples

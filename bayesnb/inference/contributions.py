@@ -63,7 +63,7 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 class OneWord:
     """Moments of the likelihood θ^n of a word with n occurrences, where θ has a Beta distribution.
 
-    Each row of ``x`` holds a word's position and count.
+    Each row of ``x`` holds a word's position in the vocabulary and its count.
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
@@ -94,7 +94,7 @@ def _against(log_p: Array, a: int, b: int) -> Array:
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield each term of the log-odds of naive Bayes, then the sum."""
+    """Yield each contribution to the log-odds of naive Bayes, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
@@ -115,7 +115,7 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 
 
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield each term of the log-odds, then the sum, for a posterior that consists of draws."""
+    """Yield each contribution to the log-odds, then the sum, for a posterior that consists of draws."""
     # Parameters of different columns may be dependent. Then the entry "(averaging)" is the log-odds minus the sum of
     # the contributions.
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
@@ -141,7 +141,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield each term of the log-odds, multiplied by its exponent, then the sum."""
+    """Yield each contribution to the log-odds, multiplied by its exponent, then the sum."""
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
@@ -242,7 +242,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def in_one(lines: pd.DataFrame, rest: Array) -> pd.DataFrame:
-    """A table row for the contributions at positions ``rest`` together, with the sum of their log-odds."""
+    """One row for the contributions at positions ``rest``, with the sum of their log-odds."""
     both = {"entry": f"({len(rest)} others)", "value": None, "missing": False, "lower": np.nan, "upper": np.nan}
     return lines.iloc[rest[:1]].assign(**both, log_odds=lines["log_odds"].iloc[rest].sum())
 

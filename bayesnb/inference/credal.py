@@ -247,8 +247,8 @@ def predict_credal(
         categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None`` (only in Python), all
         priors are the fitted priors.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Two priors, whose hyperparameters are the ends of intervals. The hyperparameters vary independently for each
-        class and column.
+        Two priors whose hyperparameters are the ends of intervals. Hyperparameters vary independently for each class
+        and column.
     missing : {"ignored", "any"}
         Whether missing cells of nominal columns are missing at random ("ignored"), or may have any level (Corani and
         Zaffalon 2008).

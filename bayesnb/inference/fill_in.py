@@ -66,7 +66,7 @@ def fill_in(
 
     Notes
     -----
-    Even with a ``dependence``, cells are predicted by naive Bayes; ``attrs["note"]`` then states this.
+    Even with a ``dependence``, naive Bayes predicts the cells, as ``attrs["note"]`` states.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    Even with a ``dependence``, all densities come from naive Bayes; ``attrs["note"]`` then states this.
+    Even with a ``dependence``, all densities come from naive Bayes, as ``attrs["note"]`` states.
 
     Examples
     --------

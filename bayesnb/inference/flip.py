@@ -174,8 +174,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The smallest changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors.
 
-    If all columns are categorical or 0/1, the number of rows is a proven minimum. Otherwise, rows are
-    removed one by one, and a smaller number of rows may suffice.
+    If all columns are categorical or 0/1, the number of removed rows is a proven minimum. Otherwise, rows are removed
+    one by one, and a smaller number of rows may suffice.
 
     Parameters
     ----------

@@ -57,7 +57,8 @@ class Independence:
         For Gaussian columns, the families that :func:`bayesnb.inspect` prefers. A wrong family also makes log-odds too
         large.
     far : tuple of Message
-        For Gaussian columns, the numbers that lie far from all others. One such number also makes log-odds too large.
+        For Gaussian columns, the numbers that lie far from all others. A single outlying number also makes log-odds too
+        large.
     """
 
     pairs: pd.DataFrame
@@ -115,7 +116,7 @@ class Independence:
 
     @property
     def evidence(self) -> Message:
-        """A message about outlying numbers, dependent pairs and too large or too small log-odds, without advice."""
+        """Outlying numbers, dependent pairs and the size of the log-odds as a message, without advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -326,7 +327,7 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 
 def are_ordered(posterior: Posterior, grid: Grid) -> Array:
-    """Whether the cells of each column have an order: columns of numbers, of ordered levels, and of two levels."""
+    """Whether each column is ordered: columns of numbers, of ordered levels, or of two levels."""
     each = [posterior.pieces[term] for term in grid.terms]
     levels = [piece.column is not None and piece.family.order_of(piece.column) is not None for piece in each]
     return np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real | np.array(levels, bool)

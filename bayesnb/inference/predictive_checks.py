@@ -46,7 +46,7 @@ type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 
 @dataclass(frozen=True)
 class Checked:
-    """A column whose test statistics can be checked."""
+    """A column to check."""
 
     # ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples
     # of ``unit``. ``unit`` is 0 for unrounded values.
@@ -329,7 +329,7 @@ def replicated(
 ) -> Array:  # fmt: skip
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    ``connect`` is a function that changes cells in place, so that the columns are dependent.
+    ``connect`` changes cells in place, so that the columns are dependent.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.

@@ -1,4 +1,4 @@
-"""The table of questions about a fitted model.
+"""The registry of analyses of a fitted model, called questions.
 
 A question is a function ``f(classifier, X, ...)``. The decorator :func:`question` turns a question into a method of
 estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
@@ -74,7 +74,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """A function that answers a question about a fitted model, with its heading and display."""
+    """A registered question: its function, public module, heading and display."""
 
     # ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
     # function, None for a method. ``columns`` explains each column of the answer, for a legend.

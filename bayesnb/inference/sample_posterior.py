@@ -45,7 +45,7 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        By default 1000 draws in each of 4 chains, or fewer if a feature sampled by MCMC has fewer draws. If such a
+        By default 1000 draws in each of 4 chains, or fewer if a feature sampled by MCMC has fewer draws. If a sampled
         feature has fewer draws than requested, its draws are resampled.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
@@ -207,8 +207,8 @@ class _Draws:
         """Draw the exponents from their posterior, given the rows X, y from which they were learned.
 
         The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have intercepts per
-        level or interval, ``b_cell`` (class, cell), and deviations of the exponents of a class from ``w``, ``d``
-        (class, deviation).
+        level or interval, ``b_cell`` (class, cell), and ``d`` (class, deviation), the deviations of each class's
+        exponents from ``w``.
         """
         from xarray import DataTree
 

@@ -98,7 +98,7 @@ class Scorecard:
     cure : Cure, optional
         What to try if the model is overconfident.
     gain : (float, float)
-        Interval of the mean decrease in log loss if the model replaces the class frequencies, from differences per row.
+        Interval of the mean decrease in log loss, paired by row, from the class frequencies to the model.
     shifted : bool
         Whether the model is overconfident mostly because the classes have other frequencies than it expected.
     rare : {class: rows}
@@ -203,7 +203,7 @@ class Scorecard:
 
     @property
     def _shifted(self) -> Message | str:
-        """A sentence on the class whose share differs most from its predicted share; "" if none is needed."""
+        """A sentence on the class whose share differs most from its predicted share, or ""."""
         label = self.by_class["z"].abs().idxmax()
         line = self.by_class.loc[label]
         if self.how is None or self.how.by != "given" or abs(line["z"]) <= SHIFTED:

@@ -92,7 +92,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
 
 
 def _share_below(values: Array, ordered: Array) -> Array:
-    """The share of ``ordered`` below each value; equal numbers count half."""
+    """The share of the numbers ``ordered`` below each value; equal numbers count half."""
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return (below + up_to) / (2 * len(ordered))
 

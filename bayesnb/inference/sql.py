@@ -146,7 +146,7 @@ def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
 
 
 class Query:
-    """The parts of the SELECT: columns, tables to join, and the summands of each class's log joint."""
+    """The parts of the SELECT: columns, tables to join, and the summands of each class's log probability."""
 
     def __init__(self, classifier: Classifier, dialect: Database) -> None:
         self.classifier, self.dialect = classifier, DIALECTS[dialect]
@@ -305,7 +305,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` if the database would equate two column names, or if a name is a pseudo-column."""
+        """Raise ``ValueError`` for column names that the database equates, and for pseudo-columns."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:

@@ -109,7 +109,7 @@ def to_pymc(
 
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:
-    """Leave-one-out terms and labels of the rows from which the exponents were learned."""
+    """Leave-one-out log densities and labels of the rows from which the exponents were learned."""
     dependence = classifier.believed.require_exponents()
     if X is None or y is None:
         raise ValueError("the model does not store rows: pass those that the exponents were learned from")

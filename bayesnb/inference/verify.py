@@ -57,11 +57,11 @@ def verify(
     Returns
     -------
     Agreement
-        ``.agrees`` is the result of the check. ``.to_frame()`` and ``.plot()`` compare all quantities, and
-        ``.plug_ins`` the class probabilities.
+        ``.agrees`` is the result. ``.to_frame()`` and ``.plot()`` compare all quantities, ``.plug_ins`` the class
+        probabilities.
     Verdict
-        The result with ``stage="exponents"``. ``.agrees`` and ``str`` summarize it. ``.parameters`` compares the
-        exponents, and ``.probability`` is the largest difference of a class probability.
+        The result with ``stage="exponents"``. ``.parameters`` compares the exponents. ``.probability`` is the largest
+        difference of a class probability. ``str`` gives a summary.
 
     Raises
     ------

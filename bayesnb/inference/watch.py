@@ -1,6 +1,6 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-``docs/theory/watch.md`` has the method and the proof.
+``docs/theory/watch.md`` describes the method and proves its guarantee.
 """
 
 from __future__ import annotations
@@ -349,7 +349,7 @@ class Line:
 
     @property
     def _best(self) -> tuple[Bets, Array]:
-        """The bets with the largest capital, and the sums since the best of them began."""
+        """The ``Bets`` with the largest capital, and their sums since their best bet began."""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
         return best, since[_log_bet(since).argmax()]
@@ -400,7 +400,7 @@ class Watch:
     """Evidence, per column, that the rows of a stream no longer follow the model.
 
     ``level`` bounds the probability of any false alarm, in any column or class, during the whole stream. ``unwatched``
-    lists the columns that are not watched, with labels (key True) and without labels (False).
+    maps whether rows have labels to the columns that are not watched.
     """
 
     classifier: Classifier
@@ -470,12 +470,12 @@ class Watch:
     def table(self) -> pd.DataFrame:
         """One row per column and class, sorted by decreasing ``log_largest``.
 
-        ``class`` is missing if the rows have no labels. ``rows`` is the number of rows of the stream that were used.
-        ``log_e`` is the current log e-value, and ``log_largest`` the largest log e-value since the start. ``p`` is the
-        p-value of ``log_largest``, adjusted for the number of columns and classes, and valid at any time. ``alarm`` is
-        the row of the alarm, missing if there is no alarm. For an alarm, ``change`` says how the rows differ from the
-        learned rows, such as "higher values". Dates that differ from the learned dates, and are not earlier, raise no
-        alarm; their ``change`` ends in "(expected)".
+        ``class`` is missing if the rows have no labels. ``rows`` is the number of rows used. ``log_e`` is the current
+        log e-value, and ``log_largest`` the largest log e-value. ``p`` is the p-value of ``log_largest``, adjusted for
+        the number of columns and classes, and valid at any time. ``alarm`` is the row of the alarm, missing if there is
+        no alarm. For an alarm, ``change`` says how the rows differ from the learned rows, such as "higher values".
+        Dates that differ from the learned dates, and are not earlier, raise no alarm; their ``change`` ends in
+        "(expected)".
         """
         n, expected = max(1, len(self.lines)), self._expected
         each = [(line, line.alarm > 0 and line.column in expected) for line in self.lines]

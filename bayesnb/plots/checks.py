@@ -294,7 +294,7 @@ def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
     Parameters
     ----------
     found : DataFrame
-        From ``checks.forests(clf)``. If each class has its own forest, probabilities are averaged over the classes.
+        From ``checks.forests(clf)``. Probabilities are averaged over the classes.
     least : float
         Edges with a smaller probability are not drawn.
 

@@ -69,7 +69,7 @@ def letters(text: str) -> int:
 
 
 def plain(text: Any, most: int = 32) -> str:
-    """Shorten a name to one line, and escape it so that matplotlib does not read it as mathtext."""
+    """Shorten a name to one line, and escape mathtext."""
     words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
     if letters(words) > most:
         words = words[: next(k for k in range(len(words), -1, -1) if letters(words[:k]) < most)] + "…"

@@ -27,7 +27,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to show, one per panel, such as ``outlook_category="sunny"`` or a list of categories.
+        Coordinates to show, one per panel, such as ``outlook_category="sunny"`` or a list.
 
     Returns
     -------

@@ -41,7 +41,7 @@ def decision_regions(
     clf : BayesianNB
         A fitted classifier.
     X, y : table and labels
-        Rows to show as points. Rows without a value in one of the two columns are left out.
+        Rows to show as points, if the values of both columns are known.
     features : (column, column)
         The columns of the horizontal and the vertical axis, by name, or by position if columns have no names.
     response : {"entropy", "class"}

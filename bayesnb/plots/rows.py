@@ -108,8 +108,8 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     -------
     Figure
         Bars to the right favour the class ``label``, bars to the left favour ``against``. Lines are intervals. A
-        missing value has no bar. The bar of an infinite contribution reaches the edge of the plot. The text 0/0 marks a
-        value with probability 0 in both classes.
+        missing value has no bar. An infinite bar reaches the edge of the plot. The text 0/0 marks a value with
+        probability 0 in both classes.
 
     Raises
     ------

@@ -84,12 +84,12 @@ def map_against_bayes(
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
-        Class probabilities under a plug-in estimate, NaN for impossible rows. The frame ``Agreement.plug_ins`` needs no
-        ``predictive`` and ``classes``.
+        Class probabilities under a plug-in estimate, NaN for impossible rows. With the frame ``Agreement.plug_ins``,
+        omit ``predictive`` and ``classes``.
     predictive : array (row, class), optional
         The probabilities of full Bayes.
     classes : sequence (class,), optional
-        The names of the classes; by default, classes are named by position.
+        The names of the classes; by default, their positions.
     estimate : {"map", "mean", ...}
         The plug-in estimate: a column of the frame, and the label of the axis.
 

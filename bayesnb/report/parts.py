@@ -138,7 +138,7 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
 
 
 def digits_of(column: pd.Series) -> int | None:
-    """The number of decimal places for a column of numbers; None for other columns."""
+    """Number of decimal places for a column of numbers, None for other columns."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -161,7 +161,7 @@ class CellTexts:
 
 
 def cells_of(frame: pd.DataFrame) -> CellTexts:
-    """Format the cells of a frame as strings, without empty columns."""
+    """Format a frame as strings."""
     heads = frame.index.nlevels
     names = ["" if name is None else name for name in frame.index.names] + list(frame.columns)
     columns = [list(frame.index.get_level_values(k)) for k in range(heads)]

@@ -220,7 +220,7 @@ def table_of(question: Question, found: Any) -> pd.DataFrame:
 
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
-    """The first ``top`` rows and first columns of a table; the caption says how many are shown."""
+    """The first rows and columns of a table; the caption says how many are shown."""
     shown = zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True)
     cut = " and ".join(f"the first {most:,} of {size:,} {what}" for size, most, what in shown if size > most)
     yield TablePart(readable(frame.iloc[:top, :WIDEST]), f"{caption}: {cut}" if cut else caption, cut=bool(cut))
@@ -286,7 +286,7 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
 
 
 def _probability(p: float) -> str:
-    """Format a probability with three decimals; near 0 or 1, with four decimals or as a bound."""
+    """Format a probability with three decimals; near 0 or 1, with four or as a bound."""
     if not 0.0001 <= p <= 0.9999:
         return "below 0.0001" if p < 0.5 else "above 0.9999"
     return f"{p:.3f}" if 0.001 <= p <= 0.999 else f"{p:.4f}"

@@ -190,7 +190,7 @@ def estimates_of_row(
 ) -> Section:
     """The class probabilities of a row under each estimate, and the interval of naive Bayes.
 
-    ``held_out`` is the position of the row if all models were fitted without this row.
+    ``held_out`` is the position of the row if no model learned it.
     """
     labels, estimates = list(answer["interval"]), answer["estimates"]
     lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}

@@ -255,7 +255,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights to 0 if they are negative or so small that they are rounding errors.
+    """Set weights to 0 if they are negative or as small as rounding errors.
 
     ``whole`` are the weights before rows were removed. Positive whole weights are exact, so they are kept.
     """

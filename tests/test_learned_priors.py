@@ -54,7 +54,7 @@ def learned(name):
 def test_the_learned_strengths_maximize_the_evidence_times_the_hyperprior(name):
     clf, s, given, plain = learned(name)
     family = LEARNED[name][0]
-    factors = np.array(list(learned_strengths(plain, *family.added(s)).values()))
+    factors = np.array(list(learned_strengths(plain, *family.taught(s)).values()))
 
     def score(factors):
         evidence = family.log_evidence(strengthened(plain, factors), s).sum()

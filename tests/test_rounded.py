@@ -140,7 +140,7 @@ def test_the_model_in_pymc_has_the_density_of_the_closed_form():
     found = family.pymc_log_likelihood(tensors, x).eval(mode="FAST_COMPILE")
     assert_allclose(found, family.log_likelihood(theta, x), rtol=1e-10)
     total = family.pymc_statistic(tensors, s).eval(mode="FAST_COMPILE")
-    assert_allclose(total, prior.log_kernel_of(theta, *family.added(s)[0]).sum(), rtol=1e-10)
+    assert_allclose(total, prior.log_kernel_of(theta, *family.added(s)).sum(), rtol=1e-10)
 
 
 def test_rows_are_drawn_on_the_grid_and_probabilities_given_the_row_have_the_predictive_as_their_mean():

@@ -55,16 +55,20 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     # ln h is the log-likelihood of a cell at the θ that fits the cell best.
 
     @abstractmethod
-    def added(self, s: S) -> Added:
-        """Prior increments d for a statistic, and ln h (log base measure plus ``peak(d)``), (class[, column])."""
+    def added(self, s: S) -> tuple[Array, ...]:
+        """Prior increments d for a statistic, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Prior increments d and ln h (see :meth:`added`) for each cell, (row, class, column[, level])."""
+        """Prior increments d and ln h (see :meth:`log_h`) for each cell, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """The posterior that predicts each cell, then the increments and ln h of :meth:`said`."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
+
+    def log_h(self, s: S) -> Array:
+        """ln h for a statistic (log base measure plus ``peak(d)``), (class[, column]); by default ``peak(d)``."""
+        return self.conjugate.peak(*self.added(s))
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
         """Transform the columns, for example to logarithms; also return the log Jacobian (row, column) or None."""
@@ -158,23 +162,21 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
 
     def taught(self, s: S) -> Added:
-        return self.added(s)
+        return self.added(s), self.log_h(s)
 
     def update(self, prior: P, s: S) -> P:
-        return replace(prior.plus(*self.added(s)[0]))
+        return replace(prior.plus(*self.added(s)))
 
     def log_evidence(self, prior: P, s: S) -> Array:
         if not prior.proper().all():
             raise ImproperError(
                 "an improper prior has no evidence; give a proper one to compare models", first(~prior.proper())
             )
-        d, log_h = self.added(s)
-        return prior.along(*d) + log_h
+        return prior.along(*self.added(s)) + self.log_h(s)
 
     def log_base(self, s: S) -> Array:
         """The part of the log-likelihood that does not depend on θ, (class, ...)."""
-        d, log_h = self.added(s)
-        return log_h - self.conjugate.peak(*d)
+        return self.log_h(s) - self.conjugate.peak(*self.added(s))
 
     def plug_in(self, posterior: P, point: Point) -> Theta:
         return posterior.plug_in(point)
@@ -406,8 +408,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict(zip(prior.parameters, parts_of(prior.pymc(name, longest)), strict=True))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        d, _ = self.added(s)
-        return self.conjugate.pymc_likelihood(theta, *map(shared, d)).sum() + shared(self.log_base(s).sum())
+        log_likelihood = self.conjugate.pymc_likelihood(theta, *map(shared, self.added(s)))
+        return log_likelihood.sum() + shared(self.log_base(s).sum())
 
     def pymc_read(self, x: Column) -> tuple[Column, Array | None]:
         """Data for ``pymc_cells``: the output of ``read``, or (x, None) for untransformed cells."""

@@ -160,12 +160,15 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def taught(self, s: Moments) -> Added:
         # A constant column would shift the learned prior of all columns towards tiny variances.
-        (n, *rest), log_h = self.added(s)
+        (n, *rest), log_h = super().taught(s)
         varies = s.of_columns()[2] > 0
         return (n * varies, *rest), log_h * varies
 
-    def added(self, s: Moments) -> Added:
-        return (s.n, *s.centre, s.scatter), -0.5 * LOG_2PI * s.n
+    def added(self, s: Moments) -> tuple[Array, ...]:
+        return s.n, *s.centre, s.scatter
+
+    def log_h(self, s: Moments) -> Array:
+        return -0.5 * LOG_2PI * s.n
 
     def said(self, x: Array) -> Added:
         return (1.0, x[:, None], 0.0, 0.0), -0.5 * LOG_2PI
@@ -296,10 +299,12 @@ class GaussianKnownVariance(OfNormals[Normal]):
         mean, low, _ = s.of_columns()
         return prior.over(mean, self._row_variance(s.n.shape[1]), len(s.n), low)
 
-    def added(self, s: Moments) -> Added:
+    def added(self, s: Moments) -> tuple[Array, ...]:
+        return s.n / self._row_variance(s.n.shape[1]), *s.centre
+
+    def log_h(self, s: Moments) -> Array:
         one = self._row_variance(s.n.shape[1])
-        log_h = -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter / one)
-        return (s.n / one, *s.centre), log_h
+        return -0.5 * (s.n * (LOG_2PI + np.log(one)) + s.scatter / one)
 
     def said(self, x: Array) -> Added:
         one = self._row_variance(x.shape[1])
@@ -368,9 +373,8 @@ class LogNormal(OfUnknownVariance):
             within[np.isnan(within)] = 0.0
         return logarithm, within
 
-    def added(self, s: Moments) -> Added:
-        d, log_h = super().added(s)
-        return d, log_h - s.total
+    def log_h(self, s: Moments) -> Array:
+        return super().log_h(s) - s.total
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"median": np.exp(theta["mu"]), "sd of the logarithm": 1 / np.sqrt(theta["tau"])}

@@ -234,8 +234,11 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
             )
         return super().log_evidence(prior, s)
 
-    def added(self, s: WordCounts) -> Added:
-        return (s.counts,), s.log_peak[:, 0]
+    def added(self, s: WordCounts) -> tuple[Array, ...]:
+        return (s.counts,)
+
+    def log_h(self, s: WordCounts) -> Array:
+        return s.log_peak[:, 0]
 
     def said(self, x: Bag) -> Added:
         counts = counts_of(x).toarray()[:, None, None]

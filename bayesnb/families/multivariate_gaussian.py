@@ -66,9 +66,11 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         others = s.n[:, 0].sum() - s.n[:, 0]
         return full._with(kappa=full.kappa + others, dof=full.dof + self.classes_apart * others)
 
-    def added(self, s: Scatter) -> Added:
-        n = s.n[:, 0]
-        return (n, *s.centre, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]
+    def added(self, s: Scatter) -> tuple[Array, ...]:
+        return s.n[:, 0], *s.centre, s.scatter
+
+    def log_h(self, s: Scatter) -> Array:
+        return -0.5 * LOG_2PI * s.n[:, 0] * s.mean.shape[1]
 
     def said(self, x: Array) -> Added:
         return (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]
@@ -284,13 +286,12 @@ class SharedGaussian(MultivariateGaussian):
     def log_evidence(self, prior: NormalWishart, s: Scatter) -> Array:
         """Log marginal likelihood of the rows of each class, given the rows of earlier classes, (class,)."""
         super().log_evidence(prior, s)
-        d, log_h = self.added(s)
-        found, held = [], prior
-        for c in range(len(log_h)):
+        d, found, held = self.added(s), [], prior
+        for c in range(len(prior.dof)):
             own, each = tuple(v[c : c + 1] for v in d), prior.at([c])._with(scale=held.scale[:1], dof=held.dof[:1])
             found.append(each.along(*own))
             held = each.plus(*own)
-        return np.concatenate(found) + log_h
+        return np.concatenate(found) + self.log_h(s)
 
     def plug_in(self, posterior: NormalWishart, point: Point) -> Theta:
         # In the joint mode, the density of each class mean contributes a factor √det Λ; the formula for a single class

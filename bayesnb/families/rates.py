@@ -129,8 +129,11 @@ class OfRate(Conjugate[Gamma, Events]):
         with np.errstate(over="ignore"):
             return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))
 
-    def added(self, s: Events) -> Added:
-        return (s.events, s.exposure), s.log_peak
+    def added(self, s: Events) -> tuple[Array, ...]:
+        return s.events, s.exposure
+
+    def log_h(self, s: Events) -> Array:
+        return s.log_peak
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,7 +97,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     def priors(self, s: CategoryCounts, labels: Sequence[Any]) -> intervals.RoundedNormal:
         """The prior of each class and column; for constant columns, see ``Gaussian``."""
         full = self._rounded(Family.priors(Gaussian(self.prior), self._moments(s), labels), s)
-        (value, count), _ = self.added(s)
+        value, count = self.added(s)
         others = np.zeros_like(count)
         constant = self.constant(s)
         others[:, constant] = (count.sum(0) - count)[:, constant]
@@ -113,8 +113,11 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
     def flat(self) -> NoReturn:
         raise without_mode(intervals.NO_MODE)
 
-    def added(self, s: CategoryCounts) -> Added:
-        return (np.broadcast_to(s.numbers(), s.counts.shape), s.counts), np.zeros(s.counts.shape[:2])
+    def added(self, s: CategoryCounts) -> tuple[Array, ...]:
+        return np.broadcast_to(s.numbers(), s.counts.shape), s.counts
+
+    def log_h(self, s: CategoryCounts) -> Array:
+        return np.zeros(s.counts.shape[:2])
 
     def cells(self, posterior: intervals.RoundedNormal, x: Array) -> Cells:
         return posterior.cell(x), *self.said(x)
@@ -137,7 +140,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return np.rint((x - middle) / unit) * unit
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
-        (value, count), _ = self.added(s)
+        value, count = self.added(s)
         unit, middle = (v[:, None] for v in self._units(value.shape[1]))
         wide = [theta[name][..., None] for name in ("mu", "tau")]
         log_p = intervals.pymc_log_interval(*wide, shared(np.nan_to_num(value) + middle), shared(unit))
@@ -175,7 +178,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return joined(parts)
 
     def _rounded(self, before: NormalGamma, s: CategoryCounts) -> intervals.RoundedNormal:
-        (value, count), _ = self.added(s)
+        value, count = self.added(s)
         unit, middle = (np.array(np.broadcast_to(v, before.m.shape)) for v in self._units(before.m.shape[1]))
         nothing = np.zeros((*before.m.shape, 0))
         m = before.m + before.low

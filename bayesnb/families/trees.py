@@ -45,12 +45,11 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
         counts = self.cell_counts(s)
         return prior.over(counts.sum(0) + 0.5 * self.exists(counts.shape[1]), len(counts))
 
-    def added(self, s: S) -> Added:
+    def added(self, s: S) -> tuple[Array, ...]:
         counts = self.cell_counts(s)
         low, high = splits(self.exists(counts.shape[1]))
         # There is nothing to learn at a node if only one of its halves exists.
-        left, right = (np.where((low > 0) & (high > 0), half, 0.0) for half in splits(counts))
-        return (left, right), BetaTree.peak(left, right)
+        return tuple(np.where((low > 0) & (high > 0), half, 0.0) for half in splits(counts))
 
     def cells(self, posterior: BetaTree, x: Column) -> Cells:
         cell = np.broadcast_to(np.maximum(self.cell_of(x), 0)[:, None], (len(x), *posterior.share.shape[:-1]))
@@ -148,9 +147,8 @@ class PolyaTree(OnTree[CellCounts]):
     def exists(self, n_columns: int) -> Array:
         return self._boxes(n_columns).exists
 
-    def added(self, s: CellCounts) -> Added:
-        d, peak = super().added(s)
-        return d, s.log_within + peak
+    def log_h(self, s: CellCounts) -> Array:
+        return s.log_within + super().log_h(s)
 
     def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
         code = drawn_codes(theta["log_cell"], rng)

@@ -103,9 +103,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     def constant(self, s: BinaryCounts) -> Array:
         return np.flatnonzero(self.inferred & ~(s.ones.any(0) & (s.n - s.ones).any(0)))
 
-    def added(self, s: BinaryCounts) -> Added:
-        d = s.ones, s.n - s.ones
-        return d, Beta.peak(*d)
+    def added(self, s: BinaryCounts) -> tuple[Array, ...]:
+        return s.ones, s.n - s.ones
 
     def said(self, x: Column) -> Added:
         one = x[:, None] == 1
@@ -157,8 +156,8 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
     def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
         return prior.over(s.levels, s.counts.shape[0], s.counts.sum(0))
 
-    def added(self, s: CategoryCounts) -> Added:
-        return (s.counts,), Dirichlet.peak(s.counts)
+    def added(self, s: CategoryCounts) -> tuple[Array, ...]:
+        return (s.counts,)
 
     def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
         return Outcome.of(posterior, at_levels(posterior.alpha, x.codes)), *self.said(x)
@@ -260,8 +259,11 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
             "probability of a success": np.exp(log_theta[..., 1]),
         }
 
-    def added(self, s: Trials) -> Added:
-        return (s.successes, s.failures), s.log_peak
+    def added(self, s: Trials) -> tuple[Array, ...]:
+        return s.successes, s.failures
+
+    def log_h(self, s: Trials) -> Array:
+        return s.log_peak
 
     def said(self, x: Array) -> Added:
         r, k = self._r(x.shape[1]), np.asarray(x[:, None], float)

@@ -430,7 +430,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
     if not all(np.isfinite(pair).all() for pair in pairs.values()):
         raise ValueError("Expected intervals of hyperparameters to have finite ends")
-    d = family.added(s)[0]
+    d = family.added(s)
     starts = np.array([*product((0.0, 1.0), repeat=len(pairs)), (0.5,) * len(pairs)]).T[..., None, None, None]
 
     def between(pair: Array, share: Array, even: bool) -> Array:

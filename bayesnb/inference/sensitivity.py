@@ -114,7 +114,7 @@ class Factor:
         before = powered(self.prior, of_prior, self.scaling)
         if self.family is None:
             return log(getattr(before.plus(self.s, t=of_likelihood), self.rule.point)())
-        believed = before.plus(*self.family.added(self.s)[0], t=of_likelihood)
+        believed = before.plus(*self.family.added(self.s), t=of_likelihood)
         if self.rule.plugs_in:
             return self.family.log_likelihood(self.family.plug_in(believed, self.rule.point), self.x)
         return self.family.log_predictive(believed, self.x)
@@ -126,7 +126,8 @@ class Factor:
             return of_likelihood * before.log_evidence(self.s)
         if not before.proper().all():
             return np.nan
-        d, log_h = ((self.s,), before.peak(self.s)) if self.family is None else self.family.added(self.s)
+        d = (self.s,) if self.family is None else self.family.added(self.s)
+        log_h = before.peak(self.s) if self.family is None else self.family.log_h(self.s)
         return float((before.along(*d, t=of_likelihood) + of_likelihood * log_h).sum())
 
     @property

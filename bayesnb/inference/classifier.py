@@ -277,8 +277,8 @@ class Classifier(FittedModel):
         """The exponents (powers of the terms' likelihoods) as a table; ``AttributeError`` for naive Bayes.
 
         Columns are the posterior ``mean`` and ``sd``, and the ends ``lower`` and ``upper`` of the 89 % interval.
-        ``log_bayes_factor``, in nats, compares the learned exponent with an exponent fixed at its prior mean.
-        With "auto", which averages several models, the table describes the largest model, as in
+        ``log_bayes_factor``, in nats, compares the learned exponent with an exponent fixed at its prior mean. With
+        "auto", which averages several models, the table describes the model with all terms, as in
         ``sample_posterior(stage="exponents")``. ``attrs["rows"]`` is the total weight of the rows from which the
         exponents were learned. ``attrs["older"]`` is true if rows were learned or forgotten after the exponents were
         learned.

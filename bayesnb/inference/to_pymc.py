@@ -43,7 +43,8 @@ def to_pymc(
         over these labels, and labelled rows enter as sufficient statistics. Without rows, the expected counts of
         unlabelled rows (from EM) are treated as observed.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        What is observed (see ``docs/how-to/two-roads.md``). The choice of ``likelihood`` does not change the posterior.
+        What the model observes (see ``docs/how-to/two-roads.md``). The choice of ``likelihood`` does not change the
+        posterior.
 
         * "joint", the default with rows: one variable ``y``, the class of each row, with the log density log p(row,
           class | θ). ``arviz.loo`` evaluates the model of all columns. ``pymc.sample_posterior_predictive`` draws each
@@ -55,10 +56,10 @@ def to_pymc(
           rows, but there is no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters, which is naive Bayes even with a dependence.
-        "exponents" is the model of the labels given the exponents and the leave-one-out terms, which are treated as
-        data (a cut posterior, Plummer 2015). Pass the rows from which the exponents were learned.
+        "exponents" is the model of the labels given the exponents and the leave-one-out log densities, which are
+        treated as data (a cut posterior, Plummer 2015). Pass the rows from which the exponents were learned.
     sample_weight : array (row,), optional
-        The weights of the rows, only for the exponents.
+        The weights of the rows, only with ``stage="exponents"``.
 
     Warns
     -----

@@ -49,8 +49,8 @@ def verify(
         Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
         The learned rows, for fits with unlabelled rows. With unlabelled rows, expect disagreement, because the closed
-        form replaces missing labels by expected counts. For the exponents: the rows from which the exponents were
-        learned, (X, y) or (X, y, sample_weight).
+        form replaces missing labels by expected counts. With ``stage="exponents"``: the rows from which the exponents
+        were learned, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
         Check the parameters of the columns or the exponents of a dependence.
 

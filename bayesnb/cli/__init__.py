@@ -1,6 +1,6 @@
 """The command line: results go to stdout, everything else to stderr.
 
-Commands import their modules when they run, so that help starts quickly.
+Commands import most modules only when they run, so that help is fast.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ for _command in (
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command and exit with its code."""
+    """Run the command and exit with its exit code."""
     arguments = list(sys.argv[1:] if args is None else args)
     with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
         # The findings about the table already mention identifiers and numeric classes; scikit-learn warns of these too.
@@ -56,7 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code; once ``arrived`` holds a signal, an error counts as an interruption."""
+    """Run the command and return its exit code. If ``arrived`` holds a signal, an error counts as an interruption."""
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)

@@ -1,4 +1,4 @@
-"""The commands that evaluate a model on rows: ``bayesnb explain``, ``predict``, ``export``, ``sample`` and ``ask``."""
+"""The commands that ask a model about rows: ``bayesnb explain``, ``watch`` and ``ask``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def explain(
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
     data set, or a path as for `fit`; a model is fitted to DATA first. With a model file MODEL instead of DATA, the row
-    comes from the table NEW or from --set. With both --row and --set, --set changes values of the row. The prior and
-    all contributions sum to the log-odds. With --dependence none, missing values contribute nothing. The output also
-    shows how informative about the class each missing value would be, if observed.
+    comes from the table NEW or from --set. If --row is given, --set changes its values. The prior and all contributions
+    sum to the log-odds. With --dependence none, missing values contribute nothing. The output also shows how
+    informative each missing value would be about the class if it were observed.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text
@@ -134,9 +134,9 @@ def watch(
     """Watch a stream of rows for changes.
 
     The command raises an alarm if the rows no longer follow the model. Checking the stream after every row does not
-    make false alarms more probable. In rows with a class column, the class frequencies and the distribution of each
-    column in each class are watched. In rows without a class column, only categorical and 0/1 columns are watched;
-    --learned adds columns of numbers. The output names the columns that are not watched.
+    make false alarms more probable. If the rows have a class column, the command watches the class frequencies, and the
+    distribution of each column in each class. Otherwise, it watches only categorical and 0/1 columns, and with
+    --learned also columns of numbers. The output names the columns that are not watched.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section
@@ -177,10 +177,10 @@ ELSEWHERE = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "predict_table", "explain",
     "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
 )  # fmt: skip
-"""Questions that another command covers, or whose answer is not a table."""
+"""Questions that another command answers, or whose answer is not a table."""
 
 LENIENT = ("fill_in",)
-"""Questions that always read absent columns as missing."""
+"""Questions for which absent columns are always read as missing."""
 
 
 class Questions(click.Group):
@@ -197,7 +197,7 @@ class Questions(click.Group):
 
 
 def asked() -> Mapping[str, Question]:
-    """The questions that require only ``X``, or ``X`` and ``y``, by name."""
+    """The questions whose only required arguments are ``X``, or ``X`` and ``y``, by name."""
     import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
 

@@ -1,4 +1,4 @@
-"""``bayesnb compare``: scores of estimates and dependences on held-out rows, and the predictions of one row."""
+"""``bayesnb compare``: scores of estimates and dependence models on held-out rows, and predictions of one row."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def compare(
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, --dependence auto is scored on the held-out rows that also determine the weights of its models. If at most a
     fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores and the
-    family of each column. For the row, it adds the class probabilities under each model, and their posterior interval
-    under naive Bayes, from models that have not learned a held-out row. --more shows how further rows would improve the
-    recommended model.
+    family of each column. For the row, --all adds the class probabilities under each model, and their posterior
+    intervals under naive Bayes. A held-out row is predicted by models that have not learned it. --more shows how
+    further rows would improve the recommended model.
     """
     import numpy as np
 

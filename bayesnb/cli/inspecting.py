@@ -31,9 +31,9 @@ def inspect(
 ) -> int:  # fmt: skip
     """Show how each column is read; or show what a model contains.
 
-    For a model, the output shows all columns, the leave-one-out score of the learned rows, and how informative each
-    column is by itself. For a table, the output adds findings that deserve attention. The last line is the command that
-    fits a model with the advised options.
+    For a model, the output shows the leave-one-out score of the learned rows, and how informative each column is by
+    itself. For a table, the output shows how each column is read, and what deserves attention. It ends with the command
+    that fits a model with the advised options.
     """
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled
@@ -79,7 +79,7 @@ def inspect(
 
 
 SHOWN = 12
-"""Columns of a model that are shown without ``--all``; the most informative ones come first."""
+"""Number of columns of a model shown without ``--all``, the most informative first."""
 
 
 def _model(path: str, everything: bool, layout: str) -> int:

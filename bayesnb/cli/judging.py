@@ -32,9 +32,9 @@ def score(
 ) -> int:  # fmt: skip
     """Score a model on rows that it has not learned.
 
-    The output is one sentence, a table of scores and a confusion matrix. Each score has an interval, the score that the
-    model expects, and the score of the class frequencies. Rows of a class that was never learned are counted but not
-    scored. Each row counts once, even if the model was fitted with weights.
+    The output is one sentence, a table of scores and a confusion matrix. The table shows each score with an interval,
+    its expected value under the model, and the score of the class frequencies. Rows of a class that was never learned
+    are counted but not scored. Each row counts once, even if the model was fitted with weights.
     """
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import said_of, unseen_levels
@@ -61,7 +61,7 @@ def score(
 
 
 def _as_learned(y: pd.Series, clf: Classifier) -> Any:
-    """Convert labels to the learned classes if only their types differ, such as 1 and "1"."""
+    """Convert labels to learned classes that differ only in type, such as 1 and "1"."""
     learned = clf.classes_.tolist()
     texts, known = {str(label): label for label in learned}, {*learned}
     each = {label: label if label in known else texts.get(str(label), label) for label in y.unique().tolist()}
@@ -85,8 +85,8 @@ def audit(
     the columns are independent given the class. For every pair of columns, the audit computes a Bayes factor, the
     mutual information, and the decrease in held-out log loss if the dependence of the pair is modelled. The audit also
     compares columns and pairs with tables simulated from the model. A label is doubtful if the model of all other rows
-    gives the label a small probability. The model that judges the labels includes any dependence that the audit
-    recommends.
+    gives the label a small probability. If the audit recommends a dependence, the model that judges the labels includes
+    this dependence.
 
     The first sentence of the output recommends a value of --dependence. `compare` and `report` show how much the
     recommended dependence improves predictions.

@@ -27,7 +27,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    The exponents that --dependence adds are learned from a random sample of the rows.
+    If --dependence uses exponents (powers of likelihoods), they are learned from a random sample of rows.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -113,7 +113,7 @@ def _scores(clf: Classifier, rows: TrainingRows | None) -> dict[str, float]:
 
 
 CHANGED = ("target", "weight", "format", "output", "force")
-"""Options of the commands that change a model file."""
+"""Names of the options of commands that change a model file."""
 
 
 @options.command("MODEL MORE", names=CHANGED, output="to_same_model")
@@ -121,9 +121,9 @@ def update(model: str, more: str, **given: Any) -> int:
     """Add further rows to a model.
 
     With --dependence none, the result is as if the model had learned all rows from the start. With any other
-    --dependence, the learned exponents, intervals and model weights stay unchanged. The old file stays until the new
-    file is complete. If another process changes the file meanwhile, the rows are added to the changed model; rows from
-    stdin cannot be read again, so the command then fails and writes nothing.
+    --dependence, the learned exponents (powers of likelihoods), bin edges and model weights do not change. The old file
+    stays until the new file is complete. If another process changes the file meanwhile, the rows are added to the
+    changed model; rows from stdin cannot be read again, so the command then fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -133,13 +133,13 @@ def forget(model: str, rows: str, **given: Any) -> int:
     """Remove learned rows from a model.
 
     With --dependence none, the result is as if the model had never learned the rows. With any other --dependence, the
-    removed rows still influence the exponents, intervals and model weights.
+    removed rows still influence the exponents (powers of likelihoods), bin edges and model weights.
     """
     return _changed("without_rows", model, rows, **given)
 
 
 TRIES = 100
-"""How often to read a model again that other processes change."""
+"""How often a model file is read again if other processes change it."""
 
 
 def _changed(
@@ -202,10 +202,10 @@ def _changed(
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
-    Fit all models with the same options, such as those that inspect advises for the first table. Models without a
-    dependence (--dependence none) merge exactly, in any order. Otherwise, the merged model keeps the dependence and the
-    exponents of the first model. Counts of the dependence, such as rows per pair of levels, are added if both models
-    count the same pairs and intervals.
+    Fit all models with the same options, such as the options that inspect advises for the first table. Models without a
+    dependence (--dependence none) merge exactly, in any order. Otherwise, the merged model keeps the dependence of the
+    first model, with its exponents. Counts that the dependence uses, such as rows per pair of levels, are added if all
+    models count the same pairs and intervals.
     """
     from pathlib import Path
 

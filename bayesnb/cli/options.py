@@ -1,4 +1,4 @@
-"""The options of all commands. An option has one name, one default and one meaning in all commands.
+"""The options of all commands. Each option has the same name, default and meaning in all commands.
 
 :mod:`bayesnb.cli.stated` collects the types, defaults and texts of options from signatures and docstrings.
 """
@@ -35,11 +35,11 @@ LEARNED = f"LEARNED holds exactly the rows that the model has learned. It is {FI
 READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 FAMILIES = Path(__file__).with_name("families.json")
-"""The file of the families of ``--feature``, by the kind of column."""
+"""The file that lists the families for ``--feature``, by the kind of column."""
 
 
 class Option(click.Option):
-    """An option, and the help section that lists it."""
+    """An option that knows its section in the help."""
 
     def __init__(self, flags: Sequence[str], group: str, **settings: Any) -> None:
         self.group = group
@@ -52,7 +52,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command that shows its options in groups in its help text."""
+    """A command whose help text shows the options in groups."""
 
     functions: Sequence[str] = ()
     asks: Sequence[str] = ()
@@ -98,7 +98,7 @@ def refuse(names: Iterable[str], reason: str) -> None:
 
 
 def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a file or of an embedded data set."""
+    """Shell completion of the name of a file or of an embedded data set."""
     files = glob.glob(f"{glob.escape(incomplete)}*")  # noqa: PTH207
     named = [] if files else datasets.names()
     found = [CompletionItem(name) for name in named if incomplete and name.startswith(incomplete)]
@@ -106,7 +106,7 @@ def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
-    """Return a function that makes an option from a parameter's name."""
+    """Return a function that maps the name of a parameter to its option."""
     if settings.get("metavar") == "FILE":
         settings["shell_complete"] = completed
 
@@ -152,32 +152,32 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "random_state": {"type": int, "default": 0, "flag": "--seed", "group": ANSWER, "help": "Seed of random draws."},
     "rows": {"type": click.IntRange(1)},
 }
-"""Settings of options by the names of their parameters, in addition to their signatures."""
+"""Settings of options, by parameter name, that signatures do not contain."""
 
 
 FACTS = Path(__file__).with_name("stated.json")
-"""The file of facts: types, defaults and texts of options, and the questions that are commands."""
+"""The file of types, defaults and help texts of options, and of the questions that are commands."""
 
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """Contents of ``stated.json``: parameters by "module:function", and the questions available as commands."""
+    """The contents of ``stated.json``: parameters by "module:function", and the questions available as commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
 TYPES: Mapping[str | None, Any] = {"bool": bool, "int": int, "float": float, "str": str}
-"""The types of parameters on the command line."""
+"""The command-line types of parameters, by Python type."""
 
 
 def type_of(name: str, facts: Mapping[str, Any]) -> Any:
-    """The type of a parameter on the command line, or ``None``."""
+    """The command-line type of a parameter; ``None`` if it has no such type."""
     if "type" in WRITTEN.get(name, {}):
         return WRITTEN[name]["type"]
     return Word(facts["choices"]) if facts["choices"] else TYPES.get(facts["type"])
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter, defined by the first function or class in ``sources`` that has the parameter."""
+    """The option for a parameter, as described in the first function or class in ``sources`` that has the parameter."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -276,35 +276,35 @@ OPTIONS = {
 FORMAT = ("sep", "decimal", "encoding", "header", "skip", "na", "keep_na", "sheet")
 SETTINGS = tuple(each.name for each in fields(Settings))
 GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name in SETTINGS if name != "dependence")}
-"""Options that form one argument of a command: how a file is read, and what a model is."""
+"""Options that are passed together as one argument: settings for reading a file, and settings of a model."""
 
 STATED = ("bayesnb.data.csv_reader:Format", "bayesnb.cli.settings:Settings")
 """Classes whose fields are the same options for every command."""
 
 PARAMETERS = "bayesnb.data.specifications:EstimatorParameters"
-"""The parameters of a model."""
+"""The class that holds the parameters of a model."""
 
 GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}
-"""The group of the options that are fields of a class; options of questions are in the group of answers."""
+"""The help section for options that are fields of a class. Options of questions are in the section ``ANSWER``."""
 
 
 def command(
     arguments: str = "DATA", asks: str = "", epilog: str | None = None, names: Iterable[str] = (), **variants: str
 ) -> Callable[[Callable], click.Command]:
-    """Make a command from a function, whose parameters become the options of the command.
+    """Make a command from a function, whose parameters become options.
 
     Parameters
     ----------
     arguments : str
-        The arguments as in the help. An argument in brackets, such as ``[NEW]``, is optional.
+        The arguments, as in the help. An argument in brackets, such as ``[NEW]``, is optional.
     asks : str
         Functions, such as "module:function", whose parameters become further options.
     epilog : str, optional
-        Text below the options; by default about the last argument.
+        Text below the options in the help; by default about the last argument.
     names : iterable of str
         Names of the options if the function takes ``**`` arguments.
     variants : {parameter: key}
-        Keys of ``OPTIONS`` that differ from the name of the parameter.
+        Keys in ``OPTIONS`` of parameters whose key differs from their name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

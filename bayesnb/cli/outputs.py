@@ -1,4 +1,4 @@
-"""Output files. Without ``--force``, a command overwrites only its own kind of file, and never one of its inputs."""
+"""Output files. Without ``--force``, a command overwrites only files of its own kind. It never overwrites an input."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ WRITTEN = {
     "sql": ("a query in SQL", (".sql", ".txt")),
     "picture": ("a picture", (".png", ".svg")),
 }
-"""Each kind of file, and its suffixes."""
+"""Name and suffixes of each kind of file."""
 
 OWN_PICTURE = "bayesnb audit"
-"""Marker in the metadata of a picture that a command has drawn."""
+"""Text in the metadata of pictures drawn by a command."""
 
 
 def require_output(
     output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool] | None, force: bool
 ) -> None:
-    """Raise ``click.BadParameter`` for an unsuitable output.
+    """Raise ``click.BadParameter`` for a wrong suffix, a missing folder, or a file that must not be replaced.
 
     Files for which ``is_own`` returns True may be replaced. With ``force``, any file except an input may be replaced.
     """
@@ -116,12 +116,12 @@ def save_picture(figure: Any, output: str) -> None:
 
 
 def same_place(output: str | None, model: str) -> bool:
-    """True if the output is the model file that was read."""
+    """True if the output replaces the model file that was read."""
     return model != "-" and (output is None or os.path.realpath(output) == os.path.realpath(model))
 
 
 def is_model(path: str) -> bool:
-    """True for model files."""
+    """Whether the file is a model file."""
     from bayesnb.modelfile import container
 
     return container.is_model(path)
@@ -133,7 +133,7 @@ def is_picture(path: str) -> bool:
 
 
 def is_predictions(path: str) -> bool:
-    """Whether a table holds predictions."""
+    """Whether a file holds predictions."""
     try:
         if path.lower().endswith((".parquet", ".pq")):
             from pyarrow import parquet

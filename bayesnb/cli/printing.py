@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HALVES = (12, 10, 8, 6, 5)
-"""Lengths of a bar to either side, in characters; the longest one that needs no wrapping of other columns is used."""
+"""Possible lengths of a bar to each side, in characters. The longest that wraps no other column is used."""
 
 
 def print_command(command: str) -> None:
@@ -25,7 +25,7 @@ def print_command(command: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types: tables to lists of records, infinity to text, NaN to null."""
+    """Convert a value to JSON types. Tables become lists of records, infinity becomes a text, and NaN becomes null."""
     if hasattr(value, "to_dict"):
         named = any(name is not None for name in value.index.names)
         return [plain(line) for line in (value.reset_index() if named else value).to_dict("records")]
@@ -44,7 +44,7 @@ def plain(value: Any) -> Any:
 def print_answer(
     layout: str, document: Mapping[str, Any], frame: pd.DataFrame, sections: Callable[[], Iterable[Section]]
 ) -> None:
-    """Print an answer: the document as "json", the frame as "csv", or the sections in any other layout."""
+    """Print an answer: ``document`` if ``layout`` is "json", ``frame`` if it is "csv", otherwise ``sections``."""
     if layout == "json":
         stdout().write(json_text(plain(document)) + "\n")
     elif layout == "csv":
@@ -85,7 +85,7 @@ def print_sections(sections: Iterable[Section]) -> None:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for people; if the console is too narrow for the longest words, every row is printed as a list."""
+    """A table for a console. If the console is too narrow for the longest words, every row becomes a list."""
     from rich.cells import cell_len, set_cell_size
     from rich.table import Table
     from rich.text import Text
@@ -143,7 +143,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int) -> Any:
-    """Draw ``share`` as a bar to the right or, if negative, to the left; an arrow means infinity."""
+    """Draw ``share`` as a bar to the right or, if negative, to the left. An arrow means infinity."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

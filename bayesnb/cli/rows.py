@@ -38,7 +38,7 @@ NO_MARKS: Mapping[str, str] = {}
 
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
-    """The parameters, classifier and hash of a model."""
+    """The parameters, classifier and content hash in a model file."""
     from bayesnb import learned
 
     if path == "-":
@@ -47,9 +47,9 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 
 
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
-    """A model and the name of its class column.
+    """The classifier in a model file, and its class column.
 
-    ``absent`` and ``target`` replace the model's settings unless ``None``.
+    Unless ``None``, ``absent`` and ``target`` replace the model's settings.
     """
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
@@ -57,7 +57,7 @@ def load_model(path: str, absent: str | None = None, target: str | None = None) 
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table, the fitted model, the findings about columns, and the result of the check before the fit."""
+    """A table, the model fitted to it, findings about its columns, and the result of ``check`` (see :func:`fitted`)."""
 
     name: str
     X: pd.DataFrame
@@ -74,7 +74,7 @@ def fitted(
 ) -> FittedTable:  # fmt: skip
     """Read a table into memory and fit a model. Print the size of the table and serious findings to stderr.
 
-    If ``repeat`` is true, a row of weight w becomes w rows. ``check`` may refuse the request before the fit.
+    If ``repeat`` is true, a row of weight w becomes w rows. The function ``check`` may raise an error before the fit.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -114,10 +114,10 @@ def fitted(
 def with_dependence(
     asked: EstimatorParameters, settings: Settings, learn: Callable[[EstimatorParameters], Classifier]
 ) -> tuple[EstimatorParameters, Classifier]:
-    """Fit with the specified or default dependence; return the parameters and the model.
+    """Fit with the specified or default dependence. Return the parameters and the model.
 
-    A specified dependence that cannot be added is an error. If the default, "auto", cannot be added, stderr gives the
-    reason.
+    A specified dependence that cannot be added is an error. If the default, "auto", cannot be added, the reason is
+    printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
@@ -171,7 +171,7 @@ def template_of(clf: Classifier) -> pd.DataFrame:
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
-    """The row at a position (from 0) in a table of several parts."""
+    """The row at ``position`` (counted from 0) in a table of several parts."""
     start = 0
     for part in parts:
         if position < start + len(part):
@@ -186,7 +186,7 @@ def row_for_model(
     clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format,
     target: str | None,
 ) -> pd.DataFrame:  # fmt: skip
-    """The row that a model explains: from the table ``new`` or from given values."""
+    """The row that a model should explain: a row of the table ``new``, or given values."""
     if (row is not None and not row.isdecimal()) or (values and row is None):
         if new is not None:
             if row is not None and re.fullmatch(r"[+-]\d+", row):
@@ -213,7 +213,7 @@ def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
 
 
 def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
-    """The row to explain: from a table by position, or from given values."""
+    """The row to explain: a row of a table, by position, or given values."""
     if row is not None and row.isdecimal():
         return changed(row_at([X], int(row), name), values)
     asked = asked_rows([] if row is None else [row], name, X, values)
@@ -243,7 +243,7 @@ def asked_rows(
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
-    """Parse K=V,K=V or JSON; values may contain commas."""
+    """Parse a row: K=V,K=V or JSON. Values may contain commas."""
     if row.lstrip().startswith("{"):
         try:
             said = json.loads(row)
@@ -299,7 +299,7 @@ def _typed(
 
 
 def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any:
-    """Convert a text to the column's type; an empty text is missing."""
+    """Convert a text to the column's type. An empty text is a missing value."""
     from pandas.api import types
 
     from bayesnb.data.amounts import GAPS, number_in
@@ -334,7 +334,7 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
 
 
 def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
-    """The class label that matches ``text``."""
+    """The class label that is ``text`` as a string."""
     if text is None:
         return None
     for label in classes:
@@ -346,7 +346,7 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """A table of the rows, with the columns of ``X`` that occur in at least one row."""
+    """A table of ``rows``, with the columns of ``X`` that at least one row has."""
     import pandas as pd
 
     # A missing cell of a column with a ``missing:`` family is evidence. A column that no row names is not.

@@ -1,4 +1,4 @@
-"""The options that specify a model, shared by all commands that learn."""
+"""The options that specify a model, for all commands that fit a model."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ class Settings:
     drop : tuple of str
         Column to leave out.
     feature : tuple of str
-        Family of a column, from the list below; by default, the type of the column decides.
+        Family of a column, from the list below; by default, it depends on the column's type.
     m : float, optional
-        m-estimate: categorical columns are smoothed by M imaginary rows.
+        Smooth categorical columns with a prior that is worth M rows (m-estimate).
     class_prior : str, optional
-        laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.
+        laplace (the default), frequencies, uniform, or known probabilities, as LABEL=P,LABEL=P…
     weight : str, optional
         Column that holds the frequency weight of a row.
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
         Model of the dependence between columns given the class. "none" is naive Bayes as in the textbooks. "tempered"
-        has one exponent for all columns, "weighted" one per column, and "pairwise" also terms of pairs. "auto" averages
-        several models with weights from held-out rows: "none", "weighted", "pairwise" (with terms of near rows and
-        random partitions), class frequencies, trees, and a linear model. "auto-counts" leaves near rows out, so that
-        the model file holds counts but no rows. "forests" averages over all forests (graphs without cycles) of links
-        between columns. The default dependence is "auto"; with ``--columns grow``, ``--unknown`` or an ``--estimate``
-        other than "predictive", it is "none".
+        raises the likelihoods of all columns to one power (exponent), "weighted" has an exponent per column, and
+        "pairwise" also exponents of pairs. "auto" averages several models with weights from held-out rows: "none",
+        "weighted", "pairwise" (with terms for similar rows and random partitions), class frequencies, trees, and a
+        linear model. "auto-counts" leaves out the comparison with similar rows, so the model file holds counts but no
+        rows. "forests" averages over all forests (graphs without cycles) of links between columns. The default
+        dependence is "auto"; with ``--columns grow``, ``--unknown`` or an ``--estimate`` other than "predictive", it is
+        "none".
     unknown : str, optional
-        Name of a class for all that belongs to no learned class, optionally with its probability (LABEL=P). A model
-        with this class cannot have a ``dependence``.
+        Name of an additional class for rows of none of the learned classes, optionally with its probability (LABEL=P).
+        A model with an unknown class cannot have a ``dependence``.
 
     Notes
     -----
@@ -110,7 +111,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Adapt the advice about a column to the column's ``--feature`` option."""
+        """Adapt advice about a column to the ``--feature`` option of this column."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -119,7 +120,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters, without ``dependence`` and the priors of ``--m``. Class labels are text."""
+        """The estimator's parameters, except ``dependence`` and the priors from ``--m``. Class labels are text."""
         found = {"features": self.of_all or self.features() or None, "class_prior": _class_prior(self.class_prior)}
         return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 
@@ -136,7 +137,7 @@ class Settings:
         return replace(self, drop=tuple(drop), feature=feature)
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
-        """The schema and the families, with the priors that ``--m`` sets."""
+        """The schema and the families of columns, with the priors from ``--m``."""
         from bayesnb.data.specifications import BestFamily, Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 
@@ -162,7 +163,7 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Convert texts in ``class_prior`` and ``unknown`` to labels; new labels in ``class_prior`` stay text."""
+    """Convert the texts in ``class_prior`` and ``unknown`` to labels. New labels in ``class_prior`` stay text."""
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
     extra = {}
@@ -182,7 +183,7 @@ def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
 
 
 def named_in(parameters: Mapping[str, Any]) -> list[Any]:
-    """The classes named by the parameters ``class_prior`` and ``unknown``."""
+    """The class labels in the parameters ``class_prior`` and ``unknown``."""
     prior, unknown = parameters["class_prior"], parameters["unknown"]
     labels = [*prior] if isinstance(prior, Mapping) else []
     return labels if unknown is None else [*labels, *(unknown if isinstance(unknown, Mapping) else [unknown])]
@@ -264,7 +265,7 @@ def _class_prior(text: str | None) -> Any:
 
 
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:
-    """The command that fits a model with these settings."""
+    """The command, as text, that fits a model with these settings."""
     words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
     for name in ("sep", "decimal", "encoding", "skip", "sheet"):
         if (value := getattr(format, name)) is not None:

@@ -39,7 +39,7 @@ UNREAD = {
         ),
     ),
 }
-"""Options without effect on a kind of file, and the reason."""
+"""By kind of file: options without effect, and the reason."""
 
 NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categories"
 
@@ -61,7 +61,7 @@ class Opened:
 
     @property
     def own_target(self) -> str | None:
-        """The class column of an embedded data set or of a folder with one subfolder per class; otherwise ``None``."""
+        """The class column of an embedded data set, or of a folder with a subfolder per class; otherwise ``None``."""
         from bayesnb.data.folders import CLASS
 
         if self.file is None:
@@ -82,7 +82,7 @@ class Opened:
         raise ValueError(f"{option}: {self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
-        """The rows as tables of bounded size, without the dropped columns."""
+        """Yield the rows as tables of limited size, without the columns in ``--drop``."""
         from bayesnb.data import engines
 
         for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:
@@ -106,7 +106,7 @@ class Opened:
         return target
 
     def load(self, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-        """Read a table into memory, without the rows that have no label."""
+        """Read a table into memory. Rows without a label are left out."""
         target = self.target_of(target)
         frame = self.frame()
         if target not in frame.columns:
@@ -138,7 +138,7 @@ class Opened:
         return [Remark(x.name, Message(NO_FAMILY, kind=x.unreadable), True, True) for x in columns if x.unreadable]
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
-        """Findings about the columns, from all rows or a sample."""
+        """Findings about columns, from ``frame`` (all rows or a sample)."""
         from bayesnb.findings import examine
 
         layouts = () if self.file is None else self.file.layouts
@@ -158,9 +158,9 @@ class Opened:
 def opened_for(
     clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None, learn: bool = False
 ) -> Opened:
-    """Open a table with the reading settings stored in a fitted model.
+    """Open a table with the settings for reading that a fitted model stores.
 
-    Columns in ``others`` are always kept. With ``learn``, new columns may be added.
+    The columns ``others`` are always kept. If ``learn`` is true, new columns may be added.
     """
     format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
@@ -180,9 +180,9 @@ def opened_for(
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open an embedded data set or a file. A name is a path if it exists, or if it contains a dot or a slash.
+    """Open an embedded data set or a file. ``data`` is a path if it exists, or if it contains a dot or a slash.
 
-    Columns named in ``settings`` must exist. A first line that contains one of ``names`` is the header.
+    Columns named in ``settings`` must exist. If the first line contains one of ``names``, it is the header.
     """
     from bayesnb.data.readers import Source
 

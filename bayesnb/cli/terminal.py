@@ -1,6 +1,6 @@
 r"""Write text to a terminal or a pipe.
 
-Control characters are escaped, for example as ``\x1b``, because a terminal executes escape sequences.
+Control characters are escaped, for example as ``\x1b``, because a terminal would execute escape sequences.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _shown(c: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """Convert to JSON, with control characters escaped."""
+    """Convert a document to JSON. Control characters are escaped."""
     import json
 
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
@@ -51,10 +51,10 @@ def json_text(document: Any) -> str:
 
 
 JOINED = "\ue000"
-"""A space within an option, at which no line ends."""
+"""Placeholder for a space at which a line must not end."""
 
 FLAGS: ContextVar[frozenset[str] | None] = ContextVar("FLAGS", default=None)
-"""The options of the command that runs; errors and warnings name a command with every other option."""
+"""The options of the running command. Messages write other options together with ``bayesnb fit``."""
 
 
 def one_line(said: Any) -> str:
@@ -84,7 +84,7 @@ def wrapped(text: Any, width: int | None) -> str:
 
 
 def print_error(text: str | Message) -> None:
-    """Print on stderr; on a terminal, lines end between words."""
+    """Print on stderr. On a terminal, break lines between words."""
     width = None
     if sys.stderr is not None and sys.stderr.isatty():
         from rich.console import Console
@@ -94,7 +94,7 @@ def print_error(text: str | Message) -> None:
 
 
 def message_of(error: BaseException) -> str:
-    """Write an error as one line; an unexpected error includes the name of its class."""
+    """Write an error as one line, which includes the class name if the error is unexpected."""
     match error:
         case UnicodeEncodeError():
             return one_line(f"{error.object[:200]} is not text in the encoding {error.encoding}: rename it")
@@ -109,7 +109,7 @@ def message_of(error: BaseException) -> str:
 
 
 def require_text(arguments: list[str]) -> None:
-    """Raise an error for arguments that are not text in the encoding of the system, such as some file names."""
+    """Raise an error if an argument, such as a file name, is not text in the encoding of the system."""
     for argument in arguments:
         try:
             argument.encode()
@@ -129,7 +129,7 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM act like Ctrl-C; yield the received signals."""
+    """Let SIGTERM act like Ctrl-C. Yield a list that collects received signals."""
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield arrived
@@ -150,7 +150,7 @@ def ended_by_signals() -> Iterator[list[int]]:
 
 
 def discard_stdout() -> None:
-    """Discard output after the reader has closed the pipe."""
+    """Discard further output, after the reader of stdout has closed the pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -174,7 +174,7 @@ class _Shown(io.TextIOBase):
 
 
 def stdout() -> TextIO:
-    """The stream for data; on a terminal, control characters are escaped."""
+    """Standard output. On a terminal, control characters are escaped."""
     if sys.stdout is None:
         raise click.UsageError("stdout is closed: there is nothing to write to")
     return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
@@ -192,7 +192,7 @@ WARNED: set[str] = set()
 
 
 def warn(said: object) -> None:
-    """Print a warning on stderr, once."""
+    """Print a warning on stderr, unless it was printed before."""
     if (text := one_line(said)) not in WARNED:
         WARNED.add(text)
         progress.hide()
@@ -200,7 +200,7 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """The console of stdout. Without a terminal, its width is the environment variable COLUMNS, or 120 by default."""
+    """A console on stdout. If stdout is no terminal, the width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):

@@ -75,14 +75,15 @@ def predict(
 
 
 OUTSIDE = 0.001
-"""Smallest distance between a probability and its interval that is reported."""
+"""Smallest reported distance between a probability and its interval."""
 
 
 def _noted(
     frames: Iterable[pd.DataFrame], errors: list[float], imprecise: list[int], outside: list[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the frames. Append the largest Monte Carlo standard error of each frame to ``errors``, the number of rows
-    with a large one to ``imprecise``, and the number of rows with a probability outside its interval to ``outside``.
+    """Yield the frames. For each frame, append the largest Monte Carlo standard error to ``errors``, the number of rows
+    with a large standard error to ``imprecise``, and the number of rows with a probability outside its interval to
+    ``outside``.
     """
     for frame in frames:
         errors.append(frame.attrs.get("mcse", 0.0))
@@ -108,7 +109,7 @@ def _rounded(frame: pd.DataFrame, digits: int) -> pd.DataFrame:
 def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
     """Write a model as one SQL SELECT.
 
-    The statement computes the class probabilities of the rows of a table.
+    The statement computes the class probabilities of all rows of a table.
     """
     from bayesnb import deploy
 
@@ -146,9 +147,9 @@ def split(
     """Split a table into rows to learn from and rows to score.
 
     The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test. The
-    split does not depend on the order of the rows. Identical rows may go to both files; a warning gives their number if
-    it is too large for chance. Rows without a class are left out. CSV files, Excel files and embedded data sets become
-    CSV in UTF-8, with unchanged cells; other tables become Parquet.
+    split does not depend on the order of the rows. Identical rows may go to both files. If more rows are identical than
+    chance explains, a warning gives their number. Rows without a class are left out. CSV files, Excel files and
+    embedded data sets become CSV in UTF-8, with unchanged cells; other tables become Parquet.
     """
     from bayesnb.data import writers
 

@@ -23,22 +23,22 @@ from bayesnb.priors.compound import completed
 from bayesnb.wording import Message, warn
 
 CHUNK = 2**21
-"""Size of a temporary array: 16 MiB of numbers."""
+"""Largest number of numbers in a temporary array (16 MiB)."""
 
 LARGEST_ERROR = 0.01
-"""Warn of larger Monte Carlo standard errors of class probabilities."""
+"""Warn if the Monte Carlo standard error of a class probability is larger."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """A posterior that is given only by draws, such as the posterior of a model edited in PyMC.
+    """A posterior known only by its draws, such as the posterior of a model that was edited in PyMC.
 
-    Attributes of :class:`Posterior` that are missing here raise :class:`NoClosedFormError`.
+    Attributes of :class:`Posterior` that this class lacks raise :class:`NoClosedFormError`.
 
     Parameters
     ----------
     fitted : Posterior
-        The posterior before it was edited.
+        The posterior in closed form, before the model was edited.
     drawn : Parameters
         The draws, (chain, draw, ...).
     convergence : Convergence
@@ -108,7 +108,7 @@ class DrawnPosterior:
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
-        """Do nothing: draws are proper."""
+        """Do nothing, because draws are proper."""
 
     def warn_of_chains(self) -> None:
         if not self.convergence.converged:
@@ -165,7 +165,7 @@ class DrawnPosterior:
         return found
 
     def _error(self, joint: Array, log_mean: Array) -> Array:
-        """The largest Monte Carlo standard error of a class probability, (row,)."""
+        """The largest Monte Carlo standard error of each row's class probabilities, (row,)."""
         # With J_sc = p(c, x | θ_s), the estimate of p(c | x) is p_c = Σ_s J_sc / Σ_s Σ_k J_sk. To first order, draw s
         # changes p_c by (J_sc - p_c Σ_k J_sk) / M, where M is the mean of Σ_k J_sk over draws.
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
@@ -187,7 +187,7 @@ class DrawnPosterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        If ``power`` is 1, the posterior is conditioned on the row, too, by systematic resampling (Douc and Cappé 2005).
+        If ``power`` is 1, systematic resampling (Douc and Cappé 2005) also conditions the posterior on the row.
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset

@@ -58,7 +58,7 @@ ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
         "predictive": EstimateRule("predictive", "mean", plugs_in=False),
     }
 )
-"""Every estimate by its name."""
+"""The rule of each estimate, by name."""
 
 
 def estimate_rule(name: Estimate) -> EstimateRule:
@@ -69,18 +69,18 @@ def estimate_rule(name: Estimate) -> EstimateRule:
 
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
-"""Remedy if a posterior has no closed form for its mode."""
+"""Advice if the mode of a posterior has no closed form."""
 
 EXACT = Cure("family", "Gaussian"), Cure("family", "Binned")
-"""Families in closed form that messages recommend."""
+"""Families with a closed-form posterior that messages recommend."""
 
 MOST = 1e18
-"""Largest allowed total weight of a class."""
+"""Largest allowed sum of row weights per class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Values of all parameters: one point, or draws.
+    """Values of all parameters: a point estimate, or draws.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Parameters:
     log_pi : array (..., class)
         Log class probabilities.
     features : {name: theta}
-        Parameters of each feature; axes of draws come first.
+        Parameters of each feature. The first axes are draws.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Parameters:
     features: Mapping[str, Theta]
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """Log joint probability of class and row, log p(c, x | θ), (..., row, class)."""
+        """Log joint density of class and row, log p(c, x | θ), (..., row, class)."""
         joint = self.log_joint_features(data, n_rows)
         if self.log_pi.ndim == 1:
             return add_row(joint, self.log_pi)
@@ -190,7 +190,7 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that priors name; they need not have rows."""
+        """The classes named by priors, which may have no rows."""
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -218,7 +218,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_estimate(self, estimate: Estimate) -> None:
-        """Raise an error if the model does not have this plug-in estimate."""
+        """Raise an error if the model does not support this estimate."""
         # An unknown class has no plug-in, and a sampled feature has no mode.
         if self.unknown is not None and estimate_rule(estimate).plugs_in:
             raise RefusedError(
@@ -254,11 +254,11 @@ class NaiveBayes:
         return replace(found, features=stacks.by_name(self.features, each, data))
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of rows with soft labels: each row belongs to each class c with weight ``r[row, c]``."""
+        """The statistics of rows with soft labels: ``r[row, c]`` is the weight of a row in class c."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The prior as a ``Posterior`` without rows; the statistics only set the scale of the priors.
+        """The prior as a ``Posterior`` without rows. The statistics only set the scale of default priors.
 
         Sampled features get ``n`` draws from their priors.
         """
@@ -273,7 +273,7 @@ class NaiveBayes:
         return Posterior(self, statistics * 0.0, label, prior, label, believed)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
-        """The posterior, perhaps improper. Features in ``draws`` are not sampled again.
+        """The posterior, which may be improper. Features whose draws are given are not sampled again.
 
         Warns
         -----
@@ -302,14 +302,14 @@ class NaiveBayes:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior of the model: a product of independent factors.
+    """The posterior of the model: a product of independent distributions.
 
     Parameters
     ----------
     model : NaiveBayes
     statistics : Statistics
     label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
-        The priors of all classes and columns, with all hyperparameters set.
+        The priors of all classes and columns, with the numbers of all hyperparameters.
     label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 
@@ -349,11 +349,11 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """Further data, besides the statistics, for a model file."""
+        """The data that a model file needs besides the statistics."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
-        """Raise no error: this posterior always has statistics."""
+        """Do nothing, because this posterior has statistics."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -365,7 +365,7 @@ class Posterior:
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior given other statistics, with the same priors."""
+        """The posterior given other statistics, under the same priors."""
         both = self.prior, statistics.features
         alike, updated = stacks.stacked(self.model.features, *both), lambda family, *of: family.update(*of)
         each = stacks.each(alike, len(self.labels), updated, statistics.about)
@@ -382,7 +382,7 @@ class Posterior:
 
     @cached_property
     def pieces(self) -> list[stacks.Piece]:
-        """The columns of all features, one piece per column; a feature whose columns share parameters is one piece."""
+        """All columns, as one piece per column. A feature whose columns share parameters is one piece."""
         found = []
         for name, family in self.model.features.items():
             believed = self.features[name]
@@ -394,7 +394,7 @@ class Posterior:
         return found
 
     def piece_names(self) -> list[Any]:
-        """Name of each piece: its column, its feature, or (feature, position)."""
+        """The name of each piece: the column, the feature, or (feature, position of the column)."""
         called = []
         for piece in self.pieces:
             columns = self.model.columns.get(piece.feature)
@@ -463,7 +463,7 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """For the columns of each feature, the keys that determine their random numbers (:class:`CommonDraws`)."""
+        """For each column of each feature, the key of its random numbers in :class:`CommonDraws`."""
         # Keys 0 and 1 belong to the classes.
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
@@ -476,7 +476,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihoods are drawn cell by cell, because they have many parameters."""
+        """Features whose log-likelihood is drawn for each cell, because the features have many parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
@@ -484,7 +484,7 @@ class Posterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        With ``power`` 1, the posterior is conditioned on the data and the row; with 0, on the data only.
+        If ``power`` is 1, the posterior is conditioned on the data and the row; if 0, only on the data.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -512,9 +512,9 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """Draws of ln π given the data and one more row, whose class is ``chosen`` (draw, row).
+        """Draws of ln π (log class probabilities) given the data and one more row of class ``chosen``, (draw, row).
 
-        The result (draw, row, class) is correct up to a term shared by all classes.
+        The result, (draw, row, class), is correct up to an additive constant shared by all classes.
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
         counted = self.label.log_counted(drawn.log_pi, common.generator(1))
@@ -559,7 +559,7 @@ class Posterior:
                 believed.require_proper("A posterior that predicts")
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x_i | D without row i) of learned rows, (row, class)."""
+        """Leave-one-out log p(c, x_i | D without row i) of each learned row i, (row, class)."""
         return self.left_out(data, labels, estimate)[0]
 
     def left_out(
@@ -567,7 +567,7 @@ class Posterior:
     ) -> tuple[Array, dict[Any, LeftOut]]:
         """Like :meth:`log_left_out`; also return the ``LeftOut`` of each sampled feature.
 
-        Prior scales computed from the data still use the left-out row.
+        Scales of default priors are still computed from all rows.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -578,9 +578,9 @@ class Posterior:
         return log_joint, sampled
 
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
-        """For each sampled feature, leave-one-out log densities from importance weights.
+        """For each sampled feature, leave-one-out log densities computed by importance weights.
 
-        With ``refit``, the posterior is sampled again without each row that has unreliable weights.
+        If ``refit`` is true, the posterior is sampled again without each row whose weights are unreliable.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -600,9 +600,9 @@ class Posterior:
         return total
 
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
-        """Turn log p(x | c, D) in ``total`` (row, class) into leave-one-out values, in place.
+        """Change log p(x | c, D) in ``total``, (row, class), to leave-one-out values, in place.
 
-        If ``point`` is given, a prior that classes share is learned from all rows, including the left-out row.
+        If ``point`` is given, a prior that classes share is still learned from all rows.
         """
         # A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
@@ -636,7 +636,7 @@ class Posterior:
             return self.model.label.log_left_out(self.label, self.statistics.rows, codes, weight, point)[place]
 
     def log_evidence(self) -> Evidence:
-        """Log marginal likelihood of the learned rows (Murphy, PML1, 4.6)."""
+        """Log marginal likelihood of the learned rows (Murphy 2022, section 4.6)."""
         self.model.require_exact("the evidence", "compare models on held-out rows, by loo or evaluate", apart=False)
         each = {}
         for name, family in self.model.features.items():
@@ -648,6 +648,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Draw classes from p(c | x), by uniform random numbers (draw, row)."""
+    """Draw classes from p(c | x), by the uniform random numbers ``uniform``, (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

@@ -17,12 +17,12 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.statistic import Column, Labels
 
 ROUNDS = 3
-"""Rounds of colour refinement."""
+"""Number of rounds of colour refinement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A key per row that does not depend on the order of rows and columns, on names, or on units.
+    """Keys of rows that depend neither on the order of rows and columns, nor on names, nor on units.
 
     The keys are computed by colour refinement (Weisfeiler and Leman 1968). A row of weight 2 counts as two rows.
 
@@ -31,7 +31,7 @@ class Order:
     keys : uint64 array (row,)
         Equal rows have equal keys. Keys ignore the names of columns and levels, and the sign of numeric columns.
     ties : uint64 array (row,)
-        Hashes of the encoded rows, which break ties between equal keys.
+        Hashes of the encoded rows, to break ties between rows with equal keys.
     """
 
     keys: Array
@@ -39,7 +39,7 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """Order labelled rows by their encoded columns; ``bags`` are positions of bags of words in ``data``."""
+        """Compute the keys of labelled rows. ``bags`` holds the positions of bags of words in ``data``."""
         # The first key of a cell is a hash of the number of rows with its value and, in a numeric column, of how many
         # values are smaller and larger. The key of a row is the sum of the hashes of its label and its known cells,
         # each with its column. Each round adds the keys of all rows with the same value to the key of a cell.
@@ -74,7 +74,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose an end of a numeric column by the row keys: true for the high end, false for the low end."""
+        """Choose an end of a numeric column by the row keys: True for the high end, False for the low end."""
         # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -88,7 +88,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw up to ``most`` rows in random order; return their positions, weights, and ranks in this order.
+        """Draw at most ``most`` rows in random order. Return their positions, weights, and ranks in this order.
 
         A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """
@@ -123,7 +123,7 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """For each column, yield the rows without missing cells, their codes, and whether the codes have an order."""
+    """For each column, yield the rows with a known cell, the codes of these cells, and whether codes are ordered."""
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
         if place in bags:
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, a symmetric hash of the sum before the entry and the sum after it."""
+    """For each entry, a hash of the sums before and after the entry, which reversing does not change."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))
@@ -170,7 +170,7 @@ def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
 
 
 def times(weight: Array) -> Array:
-    """Weights in units of 2^-20, as integers."""
+    """Row weights as integers, in units of 2^-20."""
     # Sums of integers do not depend on their order.
     return (np.ldexp(weight, 20) % 2.0**64).astype(np.uint64)
 

@@ -24,7 +24,7 @@ def by_column(data: Data) -> Data:
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """The pieces with a Gaussian family, by their position in ``posterior.pieces``."""
+    """The pieces (columns) with a Gaussian family, by their position in ``posterior.pieces``."""
     return {k: piece for k, piece in enumerate(posterior.pieces) if isinstance(piece.family, Gaussian)}
 
 
@@ -34,7 +34,7 @@ def gaussian_columns(posterior: Posterior, data: Data) -> Array:
 
 
 def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
-    """The log predictive of each column, (row, class, term); 0 for a missing cell."""
+    """The log predictive density of each column, (row, class, column); 0 for a missing cell."""
     return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
 
 
@@ -47,10 +47,10 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The leave-one-out log predictive of each column for learned rows, (row, class, term).
+    """The leave-one-out log predictive density of each column for learned rows, (row, class, column).
 
-    Leaving out a row changes only the predictive of the row's class. A constant column is an exception, because all
-    classes predict it alike. A prior whose scale comes from the data is not rescaled. ``sampled`` is the result of
+    Leaving out a row changes only the predictive of the row's class. In a constant column, it changes the predictive of
+    all classes alike. A prior whose scale comes from the data is not rescaled. ``sampled`` is the result of
     :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
@@ -93,5 +93,5 @@ def _of_columns(
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of the rows."""
+    """Slices of rows that keep arrays (row, class, term) small."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))

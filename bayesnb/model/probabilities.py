@@ -1,4 +1,4 @@
-"""Class probabilities, and the evidence of data."""
+"""Class probabilities and marginal likelihoods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayesnb.priors import Array
 from bayesnb.wording import RefusedError
 
 NEAR = 2**16
-"""Numbers that fit into the second-level cache."""
+"""How many numbers fit into the second-level cache."""
 
 
 class ImpossibleRowError(ValueError):

@@ -18,16 +18,16 @@ from bayesnb.priors import Array, Prior, Theta
 from bayesnb.statistics.statistic import Column, arrays_of, joined
 
 LARGEST = 2**24
-"""Largest number of cells of a stack."""
+"""Largest number of cells in joined features."""
 
 
 type Parts = Mapping[Any, Any]
-"""Parts, such as posteriors, by feature name."""
+"""Objects of features, such as posteriors, by feature name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """A mapping of features to parts, such as priors; parts are stored concatenated and split at the first lookup.
+    """A mapping from features to parts, such as priors. Parts are stored concatenated, and split at the first lookup.
 
     The part of feature ``f`` consists of the columns ``cuts[f]`` of ``joined[stack[f]]``.
     """
@@ -54,7 +54,7 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """Split results of :func:`each` by feature. ``like`` determines the number of columns of each feature."""
+    """Map features to results of :func:`each`. The number of columns of each feature is as in ``like``."""
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
@@ -68,13 +68,13 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
 
 
 def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
-    """Yield pairs (feature names, part); concatenated parts are not split."""
+    """Yield pairs (feature names, part). Concatenated parts are not split."""
     return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications. Each dict in ``known`` maps the features of the stack to priors or data."""
+    """Features with equal specifications. Each dict in ``known`` maps these features to priors or data."""
 
     family: Family
     names: Sequence[Any]
@@ -82,7 +82,7 @@ class Stack:
 
     @cached_property
     def joined(self) -> list[Any]:
-        """For each item of ``known``, the parts of all features, concatenated by column."""
+        """The values of each dict in ``known``, concatenated along the column axis."""
         # They are created only once, because posteriors cache values.
         held = [p.joined.get(tuple(self.names)) if isinstance(p, JoinedParts) else None for p in self.known]
         both = zip(held, self.known, strict=True)
@@ -90,7 +90,7 @@ class Stack:
 
 
 def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
-    """Group features with equal specifications, if their arrays in ``known`` can be joined by column."""
+    """Group features with equal specifications, if their arrays in ``known`` can be joined along the column axis."""
     specified = {id(family): family for family in features.values()}
     specified = {key: _specified(family) for key, family in specified.items()}
     whole = [{name: part for names, part in whole_parts(parts) for name in names} for parts in known]
@@ -103,7 +103,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """The type and settings of a family and its priors, as a key; ``None`` if the family cannot share a stack."""
+    """A key of the type and settings of a family and its priors; ``None`` if features cannot be joined."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -122,7 +122,7 @@ def each[T](
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
     """For each group of features, yield the names of the features and ``ask(family, *known, *given)``.
 
-    The arguments of ``ask`` are joined by column. ``naming`` adds the feature's name to errors.
+    The arguments of ``ask`` are joined along the column axis. ``naming`` adds the feature's name to errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
     for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):
@@ -162,12 +162,12 @@ class Piece:
         return x if self.column is None else columns_of(x, [self.column])
 
     def theta(self, parameters: Any) -> Theta:
-        """The parameters of this piece."""
+        """Select the parameters of this piece."""
         own, axis = parameters.features[self.feature], parameters.log_pi.ndim
         return own if self.column is None else {name: value.take([self.column], axis) for name, value in own.items()}
 
     def known(self, x: Column) -> Array:
-        """The number of known cells in each row of the feature's columns ``x``; 0 or 1 for a column or a bag."""
+        """The number of nonmissing cells in each row of the feature's columns ``x``; 0 or 1 for a bag of words."""
         if self.family.support.kind == "bag":
             return ~x.missing()
         cells = present(x)

@@ -15,7 +15,7 @@ from bayesnb.statistics.statistic import LocatedError, Statistic, cleared
 from bayesnb.wording import Message, RefusedError
 
 type Data = Mapping[str, Any]
-"""Encoded columns, by the name of the feature."""
+"""The encoded columns of each feature, by feature name."""
 
 
 def reliability_weights(weight: Any) -> Array:
@@ -43,13 +43,13 @@ def reliability_weights(weight: Any) -> Array:
 
 
 def part_of(data: Data, rows: Array | slice) -> Data:
-    """Select rows."""
+    """Select rows of encoded columns."""
     return {name: x[rows] for name, x in data.items()}
 
 
 @contextmanager
 def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
-    """Add feature, class, column and level to an error message."""
+    """Add feature, class, column and level to error messages."""
     try:
         yield
     except NoClosedFormError:
@@ -74,7 +74,7 @@ def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) ->
 
 
 ROUNDING = 1e-10
-"""Rounding tolerance of sums, relative to the largest sum of the feature."""
+"""Tolerance in comparing sums, relative to the largest sum of the feature."""
 
 
 def _numbers(s: Any) -> Array:
@@ -86,7 +86,7 @@ def _numbers(s: Any) -> Array:
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Sort names; if names are not comparable, sort by type first."""
+    """Sort names. If names are not comparable, sort by type and then by text."""
     names = list(names)
     try:
         return sorted(names)
@@ -95,7 +95,7 @@ def in_order(names: Iterable[Any]) -> list[Any]:
 
 
 def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
-    """The distinct class labels, sorted."""
+    """The sorted union of groups of class labels."""
     return tuple(in_order(dict.fromkeys(label for labels in groups for label in labels)))
 
 
@@ -136,7 +136,7 @@ class Statistics:
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
     def counted(self, weight: float | None = None) -> str:
-        """Format the number of rows, or the total weight if rows may have weights."""
+        """Text of the number of rows, or of the total weight if rows have weights."""
         total = self.rows.sum() if weight is None else weight
         unweighted = self.squares is not None and self.squares.sum() == self.rows.sum()
         return f"{total:,.10g} row{'' if total == 1 else 's'}" if unweighted else f"rows of weight {total:,.10g}"
@@ -145,7 +145,7 @@ class Statistics:
         return about(f"feature {name!r}", self.labels, self.features.get(name))
 
     def reindexed(self, labels: Sequence[Any]) -> Statistics:
-        """The statistics for other classes; a new class has no rows."""
+        """The statistics for the classes ``labels``. New classes have no rows."""
         if tuple(labels) == self.labels:
             return self
         place = {label: c for c, label in enumerate(self.labels)}
@@ -189,7 +189,7 @@ class Statistics:
         return True
 
     def without(self, other: Statistics) -> Statistics:
-        """``self - other``, checked.
+        """``self - other``, if ``other`` was learned.
 
         Raises
         ------

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
-    """Scores of a classifier on rows that it has not learned.
+    """Score a classifier on rows that it has not learned.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     cv : "loo", int or None
         "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. With "loo" or an
         int, clones of ``clf`` are fitted. If ``cv`` is None, ``clf`` must already be fitted, and ``X`` and ``y`` must
-        be held-out rows. If ``X`` seems to hold learned rows, a warning is issued.
+        be held-out rows. A warning is issued if ``X`` seems to hold learned rows.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if a class has
-        fewer rows than there are folds. Also if "loo" is used with a classifier other than BayesianNB, or with a
-        ``dependence`` that has exponents; and if ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
+        fewer rows than there are folds. Also if ``cv`` is "loo" and the classifier is not a BayesianNB, or its
+        ``dependence`` has exponents; or if ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -89,7 +89,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, compared with the model's expectation and with predictions of the class frequencies.
+    """Scores with intervals, next to the scores expected by the model and the scores of the class frequencies.
 
     Parameters
     ----------

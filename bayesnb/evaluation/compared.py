@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST = 0.0005
-"""Smallest improvement in log loss, in nats per row, for which another model is recommended."""
+"""Smallest improvement in log loss, in nats per row, that makes another model recommended."""
 
 SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
-"""The scores in a table or plot, and their titles."""
+"""The titles of scores in tables and plots."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,9 +66,9 @@ class Comparison:
 
     @property
     def recommended(self) -> Any:
-        """The best of the models that are clearly better than the default; the default if there are no such models.
+        """The best model that is clearly better than the default; the default if no model is.
 
-        A clearly better model has a log loss that is smaller by more than two standard errors, and by at least 0.0005
+        A model is clearly better if its log loss is smaller by more than two standard errors, and by at least 0.0005
         nats per row. A plug-in estimate with infinite regret is recommended only if it is the default.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
@@ -87,11 +87,11 @@ class Comparison:
         return float(gap.mean()), standard_error(gap) / len(gap)
 
     def never(self, name: Any) -> int:
-        """The number of held-out rows whose true class a model finds impossible."""
+        """The number of held-out rows whose true class has probability 0 under the model ``name``."""
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """A sentence about a plug-in's log loss, compared with full Bayes.
+        """A sentence that compares the log loss of a plug-in with full Bayes.
 
         If the plug-in could not be fitted, raise the error of its fit.
         """
@@ -112,7 +112,7 @@ class Comparison:
         return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)
 
     def regrets(self, names: Sequence[Any]) -> list[Message]:
-        """One sentence for all plug-ins, or one per plug-in if a plug-in gives a held-out class probability 0."""
+        """One sentence for all plug-ins, or one per plug-in if some give a held-out class probability 0."""
         worst = [float(self.table.loc[name, "regret"]) for name in names]
         never = {self.never(name) for name in names}
         if len(names) > 1 and len(never) == 1 and never != {0}:
@@ -299,7 +299,7 @@ def _cure(name: Any) -> Cure:
 def table_of(
     names: Iterable[Any], answers: Mapping[Any, Array], codes: Array, prob: float, notes: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """The table of a comparison."""
+    """A table with one row of scores per model."""
     lines = {name: _one(name, answers, codes, prob) if name in answers else {} for name in names}
     found = pd.DataFrame({name: line | {"note": notes.get(name, "")} for name, line in lines.items()}).T
     log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}

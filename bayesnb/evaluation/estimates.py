@@ -31,7 +31,7 @@ MOST_SCORED = 20_000
 """Largest number of scored rows, for which the accuracy has a standard error below 0.004."""
 
 TWO_FOLDS = 2 * Exponents().rows
-"""Number of rows from which a dependence is scored by two folds, because exponents use at most half of these rows."""
+"""With at least this number of rows, a dependence is scored by two folds: exponents use at most half of the rows."""
 
 AVERAGES = [name for name, spec in NAMED.items() if spec.average]
 
@@ -57,8 +57,8 @@ def compare_estimates(
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates, by 5-fold cross-validation, or 2-fold with 65,536 rows or more.
-        If at most a fifth of all rows is scored, each dependence is fitted once, to the unscored rows. With up to 600
-        rows, "auto" and "auto-counts" are scored on the held-out rows from which they learn their model weights.
+        If at most a fifth of all rows is scored, each is fitted once, to the unscored rows. With up to 600 rows, "auto"
+        and "auto-counts" are scored on the held-out rows that determine the weights in their averages.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Models are fitted to the unscored rows, too.
     random_state : int
@@ -70,8 +70,8 @@ def compare_estimates(
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, the mean log loss minus the smallest mean log loss, and ``se_difference``, its standard error
         from paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes;
-        ``regret``, the regret of a plug-in, in nats per row; ``note``, why a model has no scores, or is scored in
-        another way.
+        ``regret``, the expected increase in log loss of a plug-in over full Bayes, in nats per row; ``note``, why a
+        model has no scores, or is scored in another way.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def comparison(
     dependence: Sequence[DependenceName] = ("weighted", "pairwise"), rows: int | None = MOST_SCORED,
     random_state: int = 0, prob: float | None = None, default: Any = None,
 ) -> Comparison:  # fmt: skip
-    """The comparison behind :func:`compare_estimates`, with a scorecard of each model (:meth:`Comparison.card`).
+    """Like :func:`compare_estimates`; the result also has a scorecard of each model (:meth:`Comparison.card`).
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Held-out log p(c | x), computed while fitting an averaged model; None for other models or large tables."""
+    """Held-out log p(c | x), computed while fitting a model with averaging; None for other models or large tables."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

@@ -1,4 +1,4 @@
-"""The folds of a table."""
+"""Folds for cross-validation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SEED = 2
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A classifier, the positions of its held-out rows, and a function that predicts the held-out rows."""
+    """A classifier, the positions of its held-out rows, and a function that predicts these rows."""
 
     fitted: Any
     rows: Any
@@ -46,7 +46,7 @@ class Fold:
 def folds_of(
     clf: Any, X: Any, y: Any, cv: Folds | Literal["once"], scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
-    """The folds of a table, and the true classes of the scored rows.
+    """Fit a classifier for each fold. Return the folds, and the true classes of the scored rows.
 
     ``cv="once"`` makes one fold, which holds out all scored rows.
     """
@@ -134,7 +134,7 @@ def _schema(settings: EstimatorParameters, table: Table) -> Schema:
 
 
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
-    """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
+    """Predict the held-out rows: log p(c, x), (row, class), and the codes of the true classes.
 
     The function ``of`` maps the fitted classifier of each fold to the classifier that predicts.
     """
@@ -147,7 +147,7 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
 
 
 def true_classes(clf: Any, y: Any, n: int) -> Target:
-    """The labels of ``n`` rows, none of which may be missing."""
+    """The labels of ``n`` rows. A missing label raises an error."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
     target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker).of_rows(n)
@@ -158,12 +158,12 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """Replace labels that were not learned by the unknown class, if there is one."""
+    """Replace labels that were not learned by the classifier's unknown class, if it has one."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 
 def _on_new_rows(clf: Any) -> str:
-    """A hint for scoring new rows with a fitted classifier."""
+    """A hint for scoring new rows with a classifier; "" if it is not fitted."""
     if isinstance(clf, EstimatorParameters):
         return ""  # The import of scikit-learn takes as long as the fit of a small table.
     from sklearn.exceptions import NotFittedError
@@ -204,12 +204,12 @@ def log_joint_of(clf: Any, X: Any) -> Array:
 
 
 def at_rows(target: Target, rows: Array) -> Target:
-    """Labels by position."""
+    """Select labels by position."""
     return Target(target.codes[rows], target.classes, target.declared)
 
 
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
-    """For each fold, yield the sorted positions of the rows to learn and of the rows to score."""
+    """For each fold, yield the positions of the rows to learn and of the rows to score, both sorted."""
     codes = target.codes
     if cv == "once":
         train = np.delete(np.arange(len(codes)), scored)
@@ -228,7 +228,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 
 
 def require_folds(target: Target, cv: Any, hint: str = "") -> None:
-    """Raise an error unless ``cv`` is "loo" or a number of folds that every class can fill."""
+    """Raise an error unless ``cv`` is "loo" or a number of folds up to the size of the smallest class."""
     if isinstance(cv, str) and cv == "loo":
         return
     if not isinstance(cv, Integral) or isinstance(cv, bool):
@@ -247,7 +247,7 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """Each row's fold, (row,). Each class has nearly the same share in every fold."""
+    """The number of each row's fold, (row,). In all folds, class frequencies are nearly equal."""
     # Rows are assigned to folds by a hash of their cells. Data that BayesianNB cannot read, such as images, are
     # assigned by position.
     size = np.bincount(codes)
@@ -266,5 +266,5 @@ def _dealt(X: Any, codes: Array, n: int) -> Array:
 
 
 def few_folds(codes: Array) -> int:
-    """The number of rows of the smallest class, but at least 2 and at most 5."""
+    """A number of folds: the size of the smallest class, but at least 2 and at most 5."""
     return max(2, min(5, int(np.bincount(codes).min())))

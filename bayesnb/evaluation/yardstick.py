@@ -23,13 +23,13 @@ from bayesnb.priors import Beta, Dirichlet, NormalGamma
 from bayesnb.progress import Progress
 
 type Method = Callable[[pd.DataFrame, Array, pd.DataFrame, Generator], Array]
-"""A method (X, y, asked, rng), described at :func:`yardstick`."""
+"""A function (X, y, asked, rng), described in :func:`yardstick`."""
 
 DRAWS = 400
-"""Largest number of draws; more draws are thinned."""
+"""Largest number of draws per method; more draws are thinned."""
 
 GRID = (np.arange(DRAWS) + 0.5) / DRAWS
-"""Probabilities at which the quantiles of two distributions are compared."""
+"""Probabilities of the quantiles by which two distributions are compared."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class World:
     Parameters
     ----------
     features : {column: Family}
-        With proper priors; the prior of the class probabilities is Dirichlet(1).
+        The families of the columns, with proper priors. The prior of the class probabilities is Dirichlet(1).
     seen : function
-        Invertible transformation of the rows that methods learn from and predict, such as repeating columns.
+        An invertible transformation of all rows, such as repeating columns. Methods only see transformed rows.
     true : bool
         Whether naive Bayes is correct for the transformed rows.
     """
@@ -51,7 +51,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model that generates the tables, before ``seen`` transforms their rows."""
+        """The model that generates tables, before their rows are transformed by ``seen``."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -74,11 +74,11 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         "skewed numbers": World(NORMALS, np.exp, true=False),
     }
 )
-"""Three worlds in which naive Bayes is true, and three in which it is not."""
+"""Three worlds (models of tables) in which naive Bayes is correct, and three in which it is wrong."""
 
 
 def ours(**parameters: Any) -> Method:
-    """A method that draws p(class 1 | row, θ) from a BayesianNB with ``parameters``."""
+    """A method that fits a BayesianNB with ``parameters`` and draws p(class 1 | row, θ)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)
@@ -112,7 +112,7 @@ def members(classifier: Any, times: int = 100) -> Method:
 
 
 def laplace(C: float = 1.0) -> Method:
-    """Logistic regression with a normal approximation of its posterior (MacKay 1992; Bishop 2006, 4.5)."""
+    """Logistic regression with a normal approximation of its posterior (MacKay 1992; Bishop 2006, section 4.5)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from scipy.special import expit
@@ -134,7 +134,7 @@ def laplace(C: float = 1.0) -> Method:
 
 
 def venn_abers(classifier: Any) -> Method:
-    """The interval of inductive Venn-Abers prediction (Vovk and Petej 2014)."""
+    """A method that returns the interval of inductive Venn-Abers prediction (Vovk and Petej 2014)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         from sklearn.isotonic import isotonic_regression
@@ -193,7 +193,7 @@ def yardstick(
     tables : int
         Number of tables per world.
     rows, asked : int
-        Learned rows and predicted rows per table.
+        Numbers of learned and of predicted rows per table.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int
@@ -259,7 +259,7 @@ def yardstick(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A simulated table, and rows to predict."""
+    """A simulated table, and further rows to predict."""
 
     X: pd.DataFrame
     y: Array
@@ -269,7 +269,7 @@ class DrawnTable:
 
 
 def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTable:
-    """Draw a table from a world, with at least two rows of each class."""
+    """Simulate a table from a world, with at least two rows of each class."""
     # A schema needs a table: two rows with arbitrary cells suffice, because the priors are given.
     levels = {name: family.prior.alpha for name, family in world.features.items() if isinstance(family, Categorical)}
     start = {name: [next(iter(levels[name]))] * 2 if name in levels else [0.0, 1.0] for name in world.features}
@@ -291,7 +291,7 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """Score the posterior of one table; ``law`` holds posterior draws (draw, row), or intervals (row, 2)."""
+    """Score a method's posterior for one table: ``law`` holds draws, (draw, row), or interval ends, (row, 2)."""
     # If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
     # probability. The interval between two quantiles has the nominal coverage if their ranks, q (m + 1), lie between 1
     # and m.

@@ -1,7 +1,7 @@
-"""Sampling the posterior, to check the closed form.
+"""Sample the posterior, to check the closed form.
 
 ``layout`` names the variables. ``pymc_model`` builds the PyMC model. ``nuts``, ``gibbs`` (for unlabelled rows) and
-``draws`` (exact) sample the posterior. ``trees`` makes ArviZ's ``DataTree``.
+``draws`` (exact) sample the posterior. ``trees`` converts draws to ArviZ's ``DataTree``.
 """
 
 import lazy_loader

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 LEVEL = 1e-4
-"""False-alarm rate: at most 1 of 10,000 correct models is said to disagree."""
+"""The probability that a correct model is reported to disagree is at most this number."""
 
 
 class ConvergenceError(RuntimeError):
@@ -53,17 +53,17 @@ class Agreement:
         Class probabilities from draws ("sampled"), from the closed form ("predictive"), and from the plug-ins "map" and
         "mean", if these estimates exist.
     skipped : int
-        Number of quantities not checked, because their tails are too heavy for the number of draws.
+        Number of quantities that were not checked, because their tails are too heavy for the number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
-        Features that have no closed form.
+        Features without a closed form, which are not checked.
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
         Computing times.
     naive_part : bool
-        Whether predictions also use a dependence, which is not checked.
+        Whether the model also has a ``dependence``, which is not checked.
     """
 
     table: pd.DataFrame
@@ -88,7 +88,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """A sentence: whether closed form and draws agree, and how long each took."""
+        """A sentence that says whether closed form and draws agree, and how long each took."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (
@@ -120,7 +120,7 @@ class Agreement:
 
     @property
     def z_limit(self) -> float:
-        """The largest ``|z|`` that counts as agreement, with the p-value 1e-4."""
+        """The largest ``|z|`` that counts as agreement; its p-value is 1e-4."""
         return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
 
     @property
@@ -157,7 +157,8 @@ class Agreement:
     def plot(self) -> Figure:
         """Plot z-scores against normal quantiles, and sampled class probabilities against the closed form.
 
-        Draws and closed form agree if all z-scores lie in the grey band. Error bars are 2 Monte Carlo standard errors.
+        Draws and closed form agree if all z-scores lie in the grey band. Error bars show ±2 Monte Carlo standard
+        errors.
         """
         import matplotlib.pyplot as plt
 
@@ -224,7 +225,7 @@ def check(
     posterior: Posterior, tree: DataTree, data: Data, n_rows: int, sampler: str = "", unjudged: tuple[Any, ...] = (),
     naive_part: bool = False,
 ) -> Agreement:  # fmt: skip
-    """Compare the closed form with the draws in ``tree``, for all parameters and for the given rows.
+    """Compare the closed form with the draws in ``tree``, for all parameters and for predictions of the given rows.
 
     Raises
     ------
@@ -318,7 +319,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare some rows; return the comparisons, the number of skipped quantities, and p(c | x) from the draws."""
+    """Compare predictions of some rows; return comparisons, the number of skipped quantities, and drawn p(c | x)."""
     # p(c, x | θ) is averaged over draws before it is normalized.
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))

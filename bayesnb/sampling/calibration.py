@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVEL = 1e-4
-"""False-alarm rate: at most 1 of 10,000 correct models is called miscalibrated."""
+"""The probability that a correct model is reported as miscalibrated is at most this number."""
 
 type Sampler = Literal["exact", "nuts", "gibbs"]
 
@@ -33,7 +33,7 @@ class Calibration:
     Parameters
     ----------
     ranks : DataFrame (simulation, quantity)
-        Number of posterior draws below the true value; uniform from 0 to ``draws`` if the model is calibrated.
+        Number of posterior draws below the true value. It is uniform on 0, …, ``draws`` if the model is calibrated.
     draws : int
         Posterior draws per simulation.
     sampler : str
@@ -45,7 +45,7 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Ranks, rescaled to numbers between 0 and 1."""
+        """The ranks, rescaled to numbers between 0 and 1."""
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property
@@ -125,12 +125,12 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model, which gives columns, levels, classes and prior scales. The dependence is ignored.
+        A fitted model, whose columns, levels, classes and prior scales are used. Its ``dependence`` is ignored.
     rows : int
         Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int
         Number of simulated tables. With 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
-        standard deviation that is 40 % too small, and 1,000 simulations usually detect 20 %.
+        standard deviation that is 40 % too small. To detect 20 %, 1,000 simulations usually suffice.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
         sampler for unlabelled rows.
@@ -138,7 +138,7 @@ def calibrate(
         Posterior draws per simulation.
     random_seed : seed
     unlabelled : float
-        The share of rows without a label, for "gibbs".
+        For "gibbs": the fraction of rows without a label.
     **arguments
         For "nuts", arguments of ``pymc.sample``; for "gibbs", ``tune``.
 
@@ -199,14 +199,14 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A model that simulates rows from its priors, and learns from the rows."""
+    """A model that simulates rows from its priors, and computes posteriors given these rows."""
 
     posterior: Posterior
     read: Callable[[Any, Array], Any]
 
     @classmethod
     def of(cls, posterior: Posterior, schema: Any) -> Simulator:
-        """The simulator of a fitted model, whose priors must be proper."""
+        """Make the simulator of a fitted model. All priors must be proper."""
         # Class probabilities that are frequencies of the learned labels stay fixed.
         model = replace(posterior.model, label=posterior.label_prior)
         posterior = replace(posterior, model=model)
@@ -242,7 +242,7 @@ class Simulator:
     def by_gibbs(
         self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
     ) -> Parameters:
-        """The last state of each of ``draws`` Gibbs chains; the labels of the first ``hidden`` rows are unknown."""
+        """The last states of ``draws`` Gibbs chains, in which the labels of the first ``hidden`` rows are unknown."""
         alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
         return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()
 
@@ -267,6 +267,6 @@ def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) 
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """Number of draws below ``truth``, with random tie-breaking."""
+    """The number of draws below ``truth``. Ties are broken at random."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

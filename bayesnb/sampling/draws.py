@@ -1,4 +1,4 @@
-"""Draw parameters exactly, and read parameters from a ``DataTree``."""
+"""Draw independent parameters, and read drawn parameters from a ``DataTree``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
-"""Prefixes of the variable names of conjugate priors."""
+"""Beginnings of the names of variables with conjugate priors."""
 
 
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
-    """The draws of a model in a ``DataTree``, (chain, draw, ...).
+    """The parameters drawn in a group of a ``DataTree``, (chain, draw, ...).
 
     Raises
     ------
@@ -74,7 +74,7 @@ def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") ->
 
 
 def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
-    """The draws in ``tree`` as a posterior."""
+    """Convert the draws in ``tree`` to a posterior."""
     names = layout.dims(layout.blocks(fitted))
     return DrawnPosterior(fitted, parameters(tree, fitted), Convergence.of(tree, names))
 
@@ -84,8 +84,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from posterior and prior, {group: {variable: array (chain, draw, ...)}}.
 
-    There is no group "prior" if a prior is improper, or if the posterior consists of draws. For a feature sampled by
-    MCMC, the draws come from its chains.
+    There is no group "prior" if a prior is improper, or if the posterior is a ``DrawnPosterior``. The parameters of a
+    feature sampled by MCMC are taken from its chains.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):

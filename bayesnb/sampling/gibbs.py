@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MOST_WRONG = 0.5
-"""Upper end of the uniform prior of the share of wrong labels."""
+"""Upper end of the uniform prior of the fraction of wrong labels."""
 # If more labels could be wrong, two classes could swap names.
 
 
@@ -53,7 +53,7 @@ def sample(
     Parameters
     ----------
     alone : Posterior
-        The posterior of all classes, given only the labelled rows.
+        The posterior given only the labelled rows, with all classes.
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
     draws, chains : int
@@ -63,7 +63,7 @@ def sample(
     thin : int
         Number of steps from one draw to the next.
     seen : Labels, optional
-        Labels of ``data`` that may be wrong, with row weights; each chain starts with them.
+        Labels of ``data`` that may be wrong, with row weights. Each chain starts with these labels.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """Draw the share ε ≥ ``least`` of wrong labels; return log p(seen label | class, ε), (chain, row, class)."""
+    """Draw ε ≥ ``least``, the fraction of wrong labels. Return log p(seen label | class, ε), (chain, row, class)."""
     # The lower bound of ε decreases from 1/2 to 0 in the steps before the first draw. Without it, if nearly half of the
     # labels are wrong, a chain would stay near the seen labels for a long time.
     wrong = (drawn != seen.codes) @ seen.weight
@@ -150,7 +150,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group features of the same family."""
+    """Group features with the same family and settings."""
     alike = stacks.stacked(alone.model.features, alone.features)
     for names, part in stacks.each(alike, n_rows, lambda *part: part, alone.statistics.about, data):
         family, believed, x = part

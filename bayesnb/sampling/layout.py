@@ -1,7 +1,7 @@
-"""The names of the model's variables, and which columns share a variable.
+"""Names of the variables of the PyMC model, and the columns that share a variable.
 
-In a table of at most 24 columns, each column has its own variables, such as ``mu_size[ant]``. In a table of more than
-24 columns, columns of one kind share a variable, such as ``mu_gaussian``, with the columns as a coordinate.
+In a table of at most 24 columns, each column has separate variables, such as ``mu_size[ant]``. In a larger table,
+columns with the same family share variables, such as ``mu_gaussian``, which have the columns as a coordinate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesnb.statistics.statistic import arrays_of, joined
 from bayesnb.wording import dashed
 
 APART = 24
-"""Largest number of columns with separate variables, which PyMC compiles slowly."""
+"""Largest number of columns with separate variables. PyMC compiles many variables slowly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert a position in the block's arrays to a feature and a position in the feature's arrays."""
+        """Convert a position in an array of the block to a feature and the position in the feature's array."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:
@@ -83,7 +83,7 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """The columns of the block in one array; the last axis is the column."""
+        """Join the columns of the block in one array, along the last axis."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
@@ -220,7 +220,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Convert draws of parameters to variables of ``blocks``."""
+    """Convert draws of parameters to PyMC variables."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
@@ -238,7 +238,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Insert a column axis of length 1 into variables without a column axis; the first ``lead`` axes are draws."""
+    """Insert a column axis of length 1 into variables without a column axis. The first ``lead`` axes are draws."""
     full = dict(variables)
     for block in blocks:
         if block.apart:
@@ -249,7 +249,7 @@ def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: in
 
 
 def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posterior: Posterior) -> Parameters:
-    """The inverse of :func:`variables`."""
+    """Convert PyMC variables to parameters: the inverse of :func:`variables`."""
     lead = values["pi"].shape[:-1]
     values = with_columns(values, blocks, len(lead))
     features: dict[Any, Theta] = {}
@@ -283,7 +283,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
 
 
 def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any]]:
-    """Coordinates of all variables."""
+    """Coordinates of each dimension of all variables."""
     names: dict[str, list[Any]] = {"class_label": list(_unique([str(label) for label in labels]))}
     for block in blocks:
         names |= block.coords()
@@ -291,7 +291,7 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
 
 
 def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Names of the entries of each variable, such as ``mu_gaussian[ant, size]``."""
+    """The names of all entries of each variable, such as ``mu_gaussian[ant, size]``."""
     names = coords(labels, blocks)
     return {
         variable: [f"{variable}[{', '.join(map(str, at))}]" for at in product(*(names[axis] for axis in axes))]
@@ -300,7 +300,7 @@ def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list
 
 
 def dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Dimensions of all variables."""
+    """The dimensions of each variable."""
     axes = {"pi": ["class_label"]}
     for block in blocks:
         axes |= {block.variable(key): list(block.dims(key)) for key in block.keys}

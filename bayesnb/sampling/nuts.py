@@ -1,4 +1,4 @@
-"""NUTS on the whole model, with starting points and scales from the conjugate posterior."""
+"""Sample the whole model with NUTS. Starting points and scales come from the conjugate posterior."""
 
 # Starting points and scales do not change the distribution that NUTS samples, so NUTS still reveals errors in the
 # closed form.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 TUNE = 200
-"""Tuning steps of a chain."""
+"""Number of tuning steps per chain."""
 
 
 def sample(
@@ -36,11 +36,12 @@ def sample(
     Parameters
     ----------
     posterior : Posterior
-        The posterior of a model in which no feature is sampled separately.
+        The posterior of a model whose features all have a closed form.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
-        A model built with ``apart=False``. The default model observes the sufficient statistics.
+        A model from :func:`bayesnb.sampling.pymc_model.build` with ``apart=False``. The default model observes the
+        sufficient statistics.
     **arguments
         Arguments of ``pymc.sample``. nutpie is used if it is installed.
     """
@@ -73,7 +74,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """Starting values of a chain, with probabilities between 1e-12 and 1 - 1e-12."""
+    """Starting values of a chain: ``point``, with probabilities clipped to 1e-12 and 1 - 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:

@@ -36,7 +36,7 @@ def build(
     likelihood : {"joint", "rows", "sufficient"}, optional
         As in :meth:`bayesnb.BayesianNB.to_pymc`.
     place : int array (row,), optional
-        Coordinates of the rows, by default 0, 1, 2, ...
+        The coordinate of each row; by default 0, 1, 2, ...
     apart : bool
         Whether each column of a small table gets separate variables.
 
@@ -77,7 +77,7 @@ def build(
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add a block's variables to the PyMC model in context, and return them, each with an axis of columns."""
+    """Add a block's variables to the PyMC model in context. Return the variables, each with a column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -90,7 +90,7 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
 
 
 def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
-    """Name, family, variables and data of each feature of a block."""
+    """For each feature of a block: its name, family, variables and data."""
     if block.whole:
         feature = block.members[0][0]
         return [(block.columns[0] if block.of_words else str(feature), block.family, dict(theta), data[feature])]
@@ -168,7 +168,7 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 
 
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
-    """Build the model of labelled rows (``labelled``) and unlabelled rows (``data``), summed over their classes.
+    """Build the model of labelled rows (``labelled``) and unlabelled rows (``data``), whose classes are summed out.
 
     Only the priors of ``posterior`` are used. Chains do not converge if two classes have equal priors and no labelled
     rows.

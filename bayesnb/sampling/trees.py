@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 type TreeGroup = Literal["log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"]
 
 OF_ROWS: tuple[TreeGroup, ...] = ("log_likelihood", "posterior_predictive", "prior_predictive")
-"""Groups that describe rows."""
+"""Groups of a ``DataTree`` that describe rows."""
 
 OPTIONAL: tuple[TreeGroup, ...] = ("log_prior", *OF_ROWS, "columns")
-"""Groups that can be requested; all but ``columns`` are also made by default, if possible."""
+"""Groups that can be requested. All except ``columns`` are also made by default, if possible."""
 
 NUMBERS = 2**22
-"""Numbers in a temporary array."""
+"""Largest number of numbers in a temporary array."""
 
 type Groups = dict[str, dict[str, Array]]
 
@@ -57,7 +57,7 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """Attributes of a tree, such as its sampler; ``start`` is ``time.perf_counter()`` before sampling."""
+    """The attributes of a tree, such as its sampler. ``start`` is ``time.perf_counter()`` before sampling."""
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
         own = {**sampled.attrs, **sampled["posterior"].attrs}
@@ -74,8 +74,7 @@ def build(
 ) -> DataTree:  # fmt: skip
     """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...).
 
-    The name of a group may begin with a subtree, as in "columns/log_likelihood". ``rows`` are stored in
-    ``observed_data``.
+    Names of groups may include a subtree, as in "columns/log_likelihood". ``rows`` are stored in ``observed_data``.
     """
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
@@ -104,7 +103,7 @@ def build(
 
 
 def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    """Make a ``DataTree`` from groups, coordinate names and dimensions."""
+    """Make a ``DataTree`` from groups of arrays, coordinates (``names``) and dimensions (``shapes``)."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
@@ -144,7 +143,7 @@ def before_data(
     prior: Posterior, statistics: Statistics, shape: tuple[int, int], n_rows: int, rng: np.random.Generator,
     rows: RowsOfTree | None, attributes: Mapping[str, Any],
 ) -> DataTree:  # fmt: skip
-    """Draw parameters from the prior, and new rows from the prior predictive."""
+    """Make a ``DataTree`` of parameters drawn from the prior, and rows drawn from the prior predictive."""
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
     cells = _replicates(drawn, statistics, y.reshape(-1, n_rows), rng, blocks)
@@ -168,7 +167,7 @@ def of_rows(
     groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:  # fmt: skip
-    """Make the predictive and log-likelihood groups in ``wanted``; "columns" adds groups per column."""
+    """Make the predictive and log-likelihood groups in ``wanted``. "columns" adds groups with a density per column."""
     # With log p(y_i | x_i, θ), ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
@@ -189,7 +188,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Draw the classes of new rows from p(y | x, θ); return these classes and the rows."""
+    """Draw the classes of new rows from p(y | x, θ). Return groups of these classes and of the rows."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]
@@ -197,7 +196,7 @@ def predictions(
 
 
 def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """log p(y | x, θ), log p(x, y | θ), and drawn classes of each row, each (chain, draw, row)."""
+    """For each row, log p(y | x, θ), log p(x, y | θ), and drawn classes, as arrays (chain, draw, row)."""
     lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
     flat, each = drawn.flattened(), np.arange(n)
     own, both = np.empty((2, len(flat.log_pi), n))
@@ -245,7 +244,7 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw cells (chain, draw, row[, feature]) for rows of the classes ``codes`` ([draw,] row)."""
+    """Draw the cells of rows whose classes are ``codes``, ([draw,] row); return arrays (chain, draw, row[, column])."""
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.
@@ -265,7 +264,7 @@ def _replicates(
 def wanted(
     model: NaiveBayes, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The names of the groups that a DataTree has by default, and those in ``include``."""
+    """The names of the groups that a ``DataTree`` has by default, and of the groups in ``include``."""
     need_proper = {"log_prior", "prior_predictive"}
     named: list[Any] = [include] if isinstance(include, str) else list(include or ())
     if odd := set(named) - set(OPTIONAL):

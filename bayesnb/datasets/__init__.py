@@ -1,4 +1,4 @@
-"""Five small example tables, each as features and a target.
+"""Five small example data sets, each with a table of features and a target.
 
 Each call returns a new frame. Sources and licences are in the ``README.md`` of this folder.
 """
@@ -53,7 +53,7 @@ def load(name: str) -> Table:
     Returns
     -------
     X : pandas.DataFrame
-        The features; only empty cells are missing values.
+        The features. Only empty cells are missing values.
     y : pandas.Series
         The target, named after its column.
 
@@ -106,7 +106,7 @@ def buys_computer() -> Table:
 
 
 def posts() -> Table:
-    """Six short posts, three of which are rude; a word may occur twice in a post.
+    """Six short posts, three of which are rude. A word may occur twice in a post.
 
     Shape (6, 1): ``text``, lower-case words and spaces. Target ``abusive`` (3 yes, 3 no).
     Source: written for this package.
@@ -119,7 +119,7 @@ def posts() -> Table:
 
 
 def heights() -> Table:
-    """Made-up heights and weights of forty people; they are not measurements.
+    """Made-up heights and weights of forty people.
 
     Shape (40, 2): ``height_cm`` (centimetres), ``weight_kg`` (kilograms). Target ``gender`` (20 female, 20 male).
     Source: invented for this package.

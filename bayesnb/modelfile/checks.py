@@ -30,7 +30,7 @@ NO_ROWS = Labels.of([], 1)
 
 
 def require(holds: Any, said: str) -> None:
-    """Raise ``ModelFileError`` if needed."""
+    """Raise ``ModelFileError`` unless ``holds`` is true."""
     if not holds:
         raise ModelFileError(said)
 
@@ -112,7 +112,7 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
-    """Raise an error unless exactly the sampled features have parameter draws."""
+    """Raise an error unless all sampled features, and no others, have draws."""
     sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
     require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():
@@ -132,7 +132,7 @@ def require_record(record: Mapping[str, Any]) -> None:
 
 
 def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> None:
-    """Raise an error unless the class probabilities and every feature have draws."""
+    """Raise an error unless the class probabilities and all features have draws."""
     require(drawn.keys() == {"log_pi", "features", "convergence"}, "its draws have other parts than they should")
     log_pi, features = drawn["log_pi"], drawn["features"]
     require(isinstance(drawn["convergence"], Convergence), "its draws have no diagnostics")
@@ -145,7 +145,7 @@ def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> N
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
-    """Raise an error if counts are impossible, or exponents and schema have different columns."""
+    """Raise an error if the dependence has impossible counts, or columns that differ from the schema."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
     numbers = (found.weight, learned.off, learned.power, *([] if posterior is None else [posterior.log_evidence]))

@@ -51,20 +51,20 @@ OTHERS = (
     scores.Spread, *READINGS.values(),
 )  # fmt: skip
 NAMED |= {kind.__name__: kind for kind in OTHERS}
-"""The data classes that a document may name."""
+"""The data classes that a JSON document may name, by name."""
 
 FREE_FORM = ("CustomDist", "Simulator")
-"""Distributions of PyMC that consist of functions."""
+"""Distributions of PyMC that are defined by functions."""
 
 TRANSFORMS = ("log", "logodds", "ordered", "simplex", "circular")
 """The transformations of PyMC that a document may name."""
 
 FREE, PER_BYTE = 2**26, 32
-"""Cells of text arrays, and zeros that are not stored, may take ``FREE`` bytes of memory, plus ``PER_BYTE`` bytes for
-each byte of the file."""
+"""Text arrays, and zeros that the file omits, may take ``FREE`` bytes of memory, plus ``PER_BYTE`` bytes for each byte
+of the file."""
 
 LARGE = 4_096
-"""Arrays of at least so many numbers are stored without their zeros if that saves half of the bytes."""
+"""Arrays of at least this number of numbers are stored without their zeros if this saves half of the bytes."""
 
 
 class NotPlainError(ValueError):
@@ -72,7 +72,7 @@ class NotPlainError(ValueError):
 
 
 def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
-    """Convert a value to JSON types; add its arrays of numbers to ``arrays``."""
+    """Convert a value to JSON types. Arrays of numbers are put into ``arrays``."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -103,7 +103,7 @@ def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
 
 
 def stated_fields(kind: type) -> list[str]:
-    """The fields that a constructor accepts."""
+    """The fields of a data class that its constructor accepts."""
     return [f.name for f in fields(kind) if f.init]
 
 
@@ -135,8 +135,8 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        If :func:`encode` cannot have written the document: for example, if it names a Python class that is not on the
-        list, or if a text array needs far more memory than the file.
+        If :func:`encode` cannot have written the document: for example, if the document names a Python class that is
+        not on the list, or if a text array needs far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)

@@ -1,6 +1,6 @@
 """The bytes of a model file: safetensors whose metadata hold a JSON document and a digest.
 
-The digest of the document and all arrays detects damage, but not forgery.
+The digest (a hash of the document and all arrays) detects damage, but not forgery.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayesnb.numerics import Array
 FORMAT = 1
 KEY = "bayesnb"
 START = b'{"__metadata__":{"bayesnb":'
-"""First bytes of the header of a model file, after the eight bytes of its length."""
+"""First bytes of the header of a model file. The header follows eight bytes that hold its length."""
 
 
 class ModelFileError(ValueError):
@@ -43,7 +43,7 @@ class ModelFileError(ValueError):
 
 
 def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
-    """The bytes of a file and their digest."""
+    """Return the bytes of a model file, and its digest."""
     from safetensors.numpy import save
 
     # Safetensors would store an array in Fortran order with its cells permuted.

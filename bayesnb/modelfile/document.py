@@ -1,6 +1,6 @@
 """The content of a model file.
 
-Nothing in a file is executed, and all content is checked.
+Reading executes nothing in a file, and checks all content.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesnb.numerics import Array
 
 
 class ModelChangedError(ValueError):
-    """Someone else changed a model file after the file was read; nothing was written.
+    """A model file was changed by someone else after it was read, so nothing was written.
 
     Examples
     --------
@@ -103,9 +103,9 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
     ModelChangedError
         If ``path`` now holds a different model.
     ValueError
-        For a value that cannot be written, such as a callable prior; nothing is written.
+        If a value, such as a callable prior, cannot be written. Nothing is written then.
     OSError
-        If the folder does not exist or cannot be written, or the disk is full; the old file is then unchanged.
+        If the folder does not exist or cannot be written, or the disk is full. The old file is then unchanged.
     """
     path = Path(os.path.realpath(path))
     data, own = to_bytes(contents)
@@ -122,7 +122,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
-    """The bytes of a model file and its content hash."""
+    """Return the bytes of a model file, and its content hash."""
     from safetensors import SafetensorError
 
     arrays: dict[str, Array] = {}

@@ -1,8 +1,8 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-Presets plug in estimates, and never replace small probabilities by a constant. Intervals, exact leave-one-out,
-``forget`` and full Bayes (``set_params(estimate="predictive")``) work as usual, except for
-:func:`weka` with numeric columns.
+Presets plug in point estimates, and never replace small probabilities by a constant. Intervals, exact leave-one-out,
+``forget`` and full Bayes (``set_params(estimate="predictive")``) work as usual, except in :func:`weka` with numeric
+columns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayesnb.presets.rounded import RoundedGaussian
 from bayesnb.priors import Beta, Dirichlet, NormalGamma
 
 SPARK_SMOOTHING = 1e-9
-"""Spark adds this share of the largest variance to every variance."""
+"""Spark adds this fraction of the largest variance to every variance."""
 
 
 def sklearn(
@@ -41,7 +41,7 @@ def sklearn(
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        This share of the largest variance of any numeric column is added to every variance, as in ``GaussianNB``.
+        This fraction of the largest variance of any numeric column is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
         Treat all columns as this class of scikit-learn does. A dense table of counts needs "MultinomialNB".
 
@@ -57,9 +57,9 @@ def sklearn(
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level; here, levels are seen in the data or
-    declared by a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights and, in
-    ``partial_fit``, without earlier rows; this package uses both.
+    For ``CategoricalNB``, every code from 0 to the largest code is a level; here, only values in the data or a
+    categorical type are. ``GaussianNB`` computes the largest variance without sample weights and, in ``partial_fit``,
+    without earlier rows; this package uses sample weights and earlier rows.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
 
     Notes
     -----
-    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the probabilities of a
+    In R, call ``predict(model, rows, threshold = 0)$posterior`` to compare. klaR returns NaN if the probabilities of a
     row underflow to 0 in all classes. A numeric column that is constant in a class raises an error in both packages.
 
     Examples
@@ -188,7 +188,7 @@ def spark(
     smoothing : float
         Number added to every count, including class counts; unused by "gaussian".
     model_type : {"multinomial", "bernoulli", "gaussian"}
-        Treat all columns as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
+        Treat all columns as counts, as zeros and ones, or as numbers. Spark's "complement" has no counterpart here.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def _plug_in(features: Family | ByType, class_prior: Any = "frequencies") -> Bay
 
 
 def _counted_by_n(var_smoothing: float) -> Gaussian:
-    """A Gaussian whose variance has the divisor N."""
+    """A Gaussian family whose variance estimate has the divisor N."""
     # The posterior mean of the precision τ is (n/2) / (S/2) = n / S.
     return Gaussian(NormalGamma(0.0, 0.0, 0.0, 0.0), var_smoothing or None)
 

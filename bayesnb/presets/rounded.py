@@ -1,4 +1,4 @@
-"""Weka's model of numbers."""
+"""Weka's model of numeric columns."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bayesnb.numerics import Array, Size, log_interval
 from bayesnb.priors import Theta, spread
 
 ALONE = 0.01
-"""Weka's precision of a column with a single distinct value."""
+"""The precision in Weka of a column with a single distinct value."""
 
 CONSTANT = 1e-10
-"""Weka treats values with a smaller standard deviation as equal."""
+"""If their standard deviation is smaller, Weka treats values as equal."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Precision(Declared):
-    """The precision h to which values are rounded; by default computed from the data."""
+    """The precision h: values are rounded to multiples of h."""
 
     h: Any = None
 
@@ -33,8 +33,8 @@ class RoundedGaussian(Pointwise[Precision]):
 
     The precision h of a column is the mean distance between neighbouring distinct values. The mean and the standard
     deviation (``ddof=0``, at least h / 6) are computed from values rounded to multiples of h. The probability of a
-    value is that of the interval of width h around the rounded value. *Source: the classes ``NaiveBayes`` and
-    ``NormalEstimator`` of Weka 3.6 to 3.8.*
+    value is the normal probability of the interval of width h around the rounded value. *Source: the classes
+    ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
     Examples
     --------
@@ -63,7 +63,7 @@ class RoundedGaussian(Pointwise[Precision]):
         return Precision(spread(h, s.counts.shape[:2]))
 
     def update(self, prior: Precision, s: CategoryCounts) -> Draws:
-        """Weka's estimates, stored as a single draw."""
+        """Weka's point estimates, stored as a single draw."""
         cells, shape = WeightedValues.of(s), prior.h.shape
         at = cells.code, cells.column
         rounded = np.rint(cells.value / prior.h[at]) * prior.h[at]

@@ -24,6 +24,8 @@ from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class
+from bayesnb.families.gaussian import LogNormal
+from bayesnb.families.trees import PolyaTree
 from bayesnb.numerics import Array
 from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant
 
@@ -93,7 +95,7 @@ class Remark:
     without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
     command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
     if stating any family answers the finding; the suggested command names none. ``mark`` is a text that may mean
-    missing. ``far`` is true of numbers far from all others.
+    missing. ``far`` is true of numbers far from all others, ``tells`` of a column that predicts the class by itself.
     """
 
     column: Any
@@ -105,6 +107,7 @@ class Remark:
     asks: bool = False
     mark: str = ""
     far: bool = False
+    tells: bool = False
 
     @classmethod
     def of_family(
@@ -495,7 +498,7 @@ def _read(
             elif numbers is not None and (gaps := np.isnan(numbers) & ~column.missing()).any():
                 said = f"{said}; {_missing(column.values[gaps].str.strip().value_counts(), len(gaps))}"
             found.append(Remark(name, said, cures=cures, asks=not cures))
-            if name in dates and not cures and improving.better_as_tree(dates[name][0], labels):
+            if name in dates and not cures and improving.better_as(PolyaTree(), dates[name][0], labels):
                 said = "a histogram of any shape predicts the class better than a Gaussian: {cure}"
                 found.append(Remark.of_family(days_of(name), "PolyaTree", said))
             if numbers is None:
@@ -615,7 +618,11 @@ def assumed(remarks: Collection[Remark]) -> Message | None:
     zeros = [r.column for r in remarks if r.mark == "0" and r.cures and r.column not in dropped]
     what = [f"{', '.join(marks)} mean{'s' * (len(marks) == 1)} missing"] * bool(marks)
     what += [f"0 is an amount in {', '.join(map(str, zeros))}"] * bool(zeros)
-    said = "{settings} that {what}, and {read} all other cells as values: change {them} where this is wrong."
+    said = "{settings} that {what}" + ", and {read} all other cells as values" * bool(what)
+    said += ": change {them} where this is wrong."
+    if telling := [*dict.fromkeys(str(r.column) for r in remarks if r.tells and r.column not in dropped)]:
+        names = Remarks((*telling,), Remark(None, "")).names
+        what.append(f"{names} {'is' if len(telling) == 1 else 'are'} known when a class is to be predicted")
     settings = Spelled("features and mended(X) assume", "The last line assumes")
     read, them = Spelled("read", "reads"), Spelled("them", "it")
     return Message(said, settings=settings, what=" and that ".join(what), read=read, them=them) if what else None
@@ -884,17 +891,21 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
             said = Message(said, share=_percent(len(below) / n), value=value, na=na)
             yield Remark(name, said, True, option=("--na", f"{name}={value:.0f}"))
             return
-    asks, zeros = False, _zeros_apart(held)
+    every, of_every, far, zeros = held, labels, False, _zeros_apart(held)
     while (apart := _apart(held[held != 0] if zeros else held)) is not None:
         said, errors = apart
         yield Remark(name, said, True, asks=True, far=True)
         if not len(errors):
             return
-        # The other cells may need a family, which is stated once the errors are corrected.
-        asks, right = True, ~held.isin(errors)
+        far, right = True, ~held.isin(errors)
         held, labels = held[right], None if labels is None else labels[right]
     found = _family(name, held, labels) if not zeros else [_of_zeros(name, held, labels)]
-    yield from (replace(remark, asks=remark.asks or asks) for remark in found)
+    for remark in found:
+        # A family for the other cells must also read the errors, which stay in the table until they are corrected.
+        if far and not (remark.cures and improving.as_good_as_gaussian(parsed(remark.families[0]), every, of_every)):
+            later = "once the far numbers are corrected: " * bool(remark.cures)
+            remark = replace(remark, said=Message(later + remark.said.text, **remark.said.data), asks=True)
+        yield remark
 
 
 def far_from_others(values: pd.Series) -> Message | None:
@@ -1010,10 +1021,10 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
         said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
-    elif k > 10 and held.skew() < -SKEWED / 2 and improving.better_as_tree(held, labels):
+    elif k > 10 and held.skew() < -SKEWED / 2 and improving.better_as(PolyaTree(), held, labels):
         said = "skewed, with a long tail of low numbers; a histogram of any shape predicts better: {cure}"
         yield Remark.of_family(name, "PolyaTree", said)
-    elif k > 10 and low > 0 and held.skew() > SKEWED / 2 and improving.better_as_log(held, labels):
+    elif k > 10 and low > 0 and held.skew() > SKEWED / 2 and improving.better_as(LogNormal(), held, labels):
         yield Remark.of_family(name, "LogNormal", "skewed and all positive, and predicts better as log-normal: {cure}")
     elif 2 < k <= MOST_STEPS and n >= 3 * k and (unit := improving.better_rounded(held, labels)):
         said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
@@ -1336,7 +1347,7 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
         elif wrong <= NEARLY_NONE * rare:
             but = f"all but {wrong:,} of {len(rows):,} rows" if wrong else "all rows"
             said = "predicts the class by itself in {but}: if it is not known when a class is to be predicted, {leave}"
-            yield Remark(name, Message(said, but=but, leave=Cure("drop", column=name)), True)
+            yield Remark(name, Message(said, but=but, leave=Cure("drop", column=name)), True, tells=True)
         elif not (numbers and len(values) > labels.n):
             shares = counts[:-1] / counts.sum(axis=0)
             shares[counts[:-1] < np.maximum(counts[:-1].sum(axis=1, keepdims=True), FEWEST_RARE)] = 0.0
@@ -1349,7 +1360,8 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             else:
                 continue
             message = "{said}: is it known when a class is to be predicted? If not, {leave}"
-            yield Remark(name, Message(message, said=said, leave=Cure("drop", column=name)), mostly, asks=True)
+            said = Message(message, said=said, leave=Cure("drop", column=name))
+            yield Remark(name, said, mostly, asks=True, tells=True)
 
 
 MOSTLY = 0.125

@@ -249,7 +249,21 @@ class RefusedError(ValueError):
     cure = property(lambda self: self._held("cure"), doc="What to write instead.")
 
 
-def moved(error: RefusedError, row: int | None) -> RefusedError:
+class RefusedRowsError(RefusedError):
+    """Rows were refused; ``rows`` holds their positions, and ``row`` the first of them."""
+
+    reason = ""
+
+    def __init__(self, rows: Any) -> None:
+        if not isinstance(rows, Message):
+            more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+            rows = Message("row {row}{more} " + self.reason, row=rows[0], more=more, rows=rows)
+        super().__init__(rows)
+
+    rows = property(lambda self: self._held("rows"))
+
+
+def moved(error: RefusedError, row: Any) -> RefusedError:
     """A copy of the error about another ``row``, or about no row if ``row`` is None."""
 
     def said_of(said: Any) -> Any:
@@ -270,13 +284,15 @@ def moved(error: RefusedError, row: int | None) -> RefusedError:
 
 @contextmanager
 def rows_at(places: Any) -> Iterator[None]:
-    """In errors about rows that were selected from a table, give the position in the table."""
+    """In errors about rows that were selected from a table, give the places in the table; ``None`` is all rows."""
     try:
         yield
     except RefusedError as error:
-        if error.row is None:
+        if error.row is None or places is None:
             raise
-        raise moved(error, int(places[error.row])) from error
+        if isinstance(error, RefusedRowsError):
+            raise type(error)(places[error.rows]) from error
+        raise moved(error, places[error.row]) from error
 
 
 @contextmanager
@@ -305,8 +321,8 @@ FROM_0 = "rows are counted from 0"
 
 
 def at_row(row: Any) -> str:
-    """A row number, marked as counted from 0."""
-    return f"row {row} (counted from 0)"
+    """A row, whose number is marked as counted from 0."""
+    return f"row {row}" + " (counted from 0)" * isinstance(row, Integral)
 
 
 def dashed(name: str) -> str:

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import FEATURES, mixed
+from conftest import FEATURES, mixed, run
 from numpy.testing import assert_allclose
 from scipy.special import entr, logsumexp
 from scipy.stats import entropy
@@ -170,6 +170,16 @@ def test_the_row_to_label_is_the_one_of_the_largest_epistemic_uncertainty():
     assert found.index.tolist() == [epistemic.idxmax()]
     assert found["information"].iloc[0] == pytest.approx(epistemic.max())
     assert found["prediction"].iloc[0] == clf.predict(pool.loc[found.index])[0]
+
+
+def test_the_screen_of_one_row_to_label_names_the_option_for_more(tmp_path, capsys):
+    X, y = mixed(60, "uvw")
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    named = (tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    assert run(capsys, "fit", *named)[0] == 0
+    asked = ("ask", "label-next", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--draws", "50")
+    assert "-n 10 chooses ten rows." in run(capsys, *asked)[1]
+    assert "-n 10" not in run(capsys, *asked, "-n", "2")[1]
 
 
 def test_a_batch_is_not_made_of_copies_of_one_row():

@@ -1,5 +1,7 @@
 """The first hour with a table of repairs, which has dates, prices and gaps: each screen says what is true."""
 
+import io
+import json
 import re
 import warnings
 from pathlib import Path
@@ -317,6 +319,77 @@ def test_every_screen_that_shows_a_number_of_a_row_says_that_rows_are_counted_fr
     table.rename(columns={"age": "w"}).assign(w=-2).to_csv("new.csv", index=False)
     _, _, err = run(capsys, "fit", "new.csv", "--target", "outcome", "--weight", "w", "-o", "m.bayesnb")
     assert "in row 0: a weight is a number and not negative (rows are counted from 0)" in err
+
+
+def test_every_command_counts_the_rows_of_the_file_also_rows_without_a_class(capsys, table):
+    odd = 77
+    table.loc[:19, "outcome"] = None
+    table.loc[50:52, "outcome"] = None
+    table.loc[odd, ["age", "outcome"]] = [14.25, "cheap fix"]  # The row that contradicts every model.
+    table.loc[0, "age"] = 9.75
+    table.to_csv("repairs.csv", index=False)
+    read = ("repairs.csv", "--target", "outcome", "--drop", "price")
+    asked = (*read, "--dependence", "none")
+    assert run(capsys, "fit", *asked, "-o", "m.bayesnb")[0] == 0
+    found = {
+        "audit": json.loads(run(capsys, "audit", *read, "--format", "json")[1])["labels"]["rows"][0]["row"],
+        "compare": json.loads(run(capsys, "compare", *asked, "--format", "json")[1])["rows"][0]["held_out"],
+        "the table of compare": re.search(r"on row (\d+) \(counted from 0\)", run(capsys, "compare", *asked)[1])[1],
+    }
+    for question, by in (("suspicious-labels", "probability"), ("loo", "log_density"), ("surprise", "age")):
+        answer = run(capsys, "ask", question, "m.bayesnb", "repairs.csv", "--format", "csv")[1]
+        answer = pd.read_csv(io.StringIO(answer), index_col="row")
+        found[question] = answer[by].idxmax() if question == "surprise" else answer[by].idxmin()
+    assert run(capsys, "report", *asked, "--draws", "50", "-o", "page.md")[0] == 0
+    page = Path("page.md").read_text(encoding="utf-8")
+    found["report"] = re.search(r"## Labels to doubt.*?\n\| (\d+) \|", page, re.DOTALL)[1]
+    uncertain = re.search(
+        r"most uncertain row is (\d+) \(rows are counted from 0\): '(.*?)' with probability (\S+)", page
+    )
+    row, label, probability = uncertain.groups()
+    assert f"{label}: probability {probability} (" in run(capsys, "explain", *asked, "--row", row)[1]
+    assert {command: int(row) for command, row in found.items()} == dict.fromkeys(found, odd)
+    for row, age in ((odd, "14.25"), (0, "9.75"), (50, f"{table['age'][50]:.10g}")):
+        of_model = ("m.bayesnb", "repairs.csv", "--row", str(row))
+        for where in ((*asked, "--row", str(row)), of_model):
+            out = run(capsys, "explain", *where)[1]
+            assert re.search(rf"Row {row} \(counted from 0\): .*\bage={re.escape(age)}\b", out), where
+    for where in (asked, ("m.bayesnb", "repairs.csv")):
+        assert "there is no row 120 in repairs.csv: it has 120" in run(capsys, "explain", *where, "--row", "120")[2]
+
+
+def test_errors_count_the_rows_of_the_file_also_rows_without_a_class(capsys, table):
+    table.loc[:9, "outcome"] = None
+    table["age"] += 0.1
+    table.to_csv("repairs.csv", index=False)
+    named = ("--target", "outcome", "--feature", "age=log-normal", "--drop", "price")
+    assert run(capsys, "fit", "repairs.csv", *named, "--dependence", "none", "-o", "m.bayesnb")[0] == 0
+    table.loc[60:62, "outcome"] = "sold"  # This class was not learned.
+    table.assign(age=table["age"].where(table.index != 77, -1)).to_csv("new.csv", index=False)
+    of_model, of_table = ("m.bayesnb", "new.csv"), ("new.csv", *named)
+    commands = [
+        ("predict", *of_model), ("score", *of_model), ("explain", *of_model, "--row", "77"), ("watch", *of_model),
+        ("watch", "m.bayesnb", "repairs.csv", "--learned", "new.csv"), ("update", *of_model), ("forget", *of_model),
+        ("ask", "loo", *of_model), ("ask", "surprise", *of_model), ("fit", *of_table, "-o", "other.bayesnb"),
+        ("compare", *of_table), ("audit", *of_table), ("explain", *of_table), ("report", *of_table, "-o", "page.md"),
+    ]  # fmt: skip
+    for command in commands:
+        code, _, err = run(capsys, *command)
+        assert (code, "in row 77" in err, "counted from 0" in err) == (1, True, True), (command, err)
+
+
+def test_an_impossible_row_has_its_number_in_the_file(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known = pd.DataFrame(
+        {"a": ["", "x", "x", "y", "y"], "b": ["", "x", "x", "y", "y"], "c": [None, "u", "u", "v", "v"]}
+    )
+    known.to_csv("old.csv", index=False)
+    known.assign(b=["", "x", "x", "y", "x"]).to_csv("new.csv", index=False)
+    assert run(capsys, "fit", "old.csv", "--target", "c", "--estimate", "mle", "-o", "m.bayesnb")[0] == 0
+    of_model = ("m.bayesnb", "new.csv")
+    for command in (("predict", *of_model), ("explain", *of_model, "--row", "4"), ("ask", "credible-set", *of_model)):
+        code, _, err = run(capsys, *command)
+        assert (code, "row 4 has probability 0" in err, "counted from 0" in err) == (1, True, True), (command, err)
 
 
 def test_a_report_says_how_rows_are_counted_unless_the_table_names_them(table):

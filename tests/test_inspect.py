@@ -634,6 +634,22 @@ def test_the_recommended_command_states_what_it_assumes(tmp_path, capsys):
     assert "assumes that" not in run(capsys, "inspect", tmp_path / "u.csv", "--target", "y")[1]
 
 
+def test_the_recommended_command_states_that_a_column_that_predicts_the_class_is_known(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 600)
+    X = pd.DataFrame({"price": rng.uniform(1, 2, 600) + 3 * (y == "a"), "size": rng.normal(size=600), "y": y})
+    X["late"] = np.where(rng.random(600) < 0.97, y, "other")
+    X.to_csv(tmp_path / "t.csv", index=False)
+    _, out, _ = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y")
+    said = "price and late are known when a class is to be predicted: change"
+    assert f"The last line assumes that {said} it where this is wrong." in " ".join(out.split())
+    found = nb.inspect(X, "y")
+    assert f"features and mended(X) assume that {said} them where" in str(found)
+    for remark in found.remarks:
+        assert remark.tells == (remark.column in ("price", "late"))
+    assert "assume that" not in str(nb.inspect(X[["size", "y"]], "y"))
+
+
 def test_near_copies_zeros_apart_weights_and_keys_of_several_rows_are_reported_but_not_left_out():
     rng = np.random.default_rng(0)
     n = 600
@@ -875,6 +891,29 @@ def test_ages_with_typing_errors_are_not_skewed_and_their_other_findings_are_nam
     assert {*found.features} == {"income"}  # The families of the other columns wait for the corrections.
     said_of(X.assign(y=y), "y")
     assert str(nb.inspect(X * 1000, y)).count("far from") == str(found).count("far from")
+
+
+@pytest.mark.parametrize("wrong", [9999, -500])
+def test_a_family_of_a_column_with_typing_errors_is_recommended_or_waits_for_the_correction(wrong):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["a", "b"], 600)
+    X = pd.DataFrame({
+        "depth": 30 + rng.lognormal(np.where(y == "a", 4, 4.3), 0.7, 600).round(),
+        "visits": rng.poisson(np.where(y == "a", 3, 5)),
+        "left": 100 - rng.lognormal(np.where(y == "a", 2, 2.6), 0.9, 600),
+    })  # fmt: skip
+    clean = nb.inspect(X, y)
+    assert {*clean.features} == {*X}
+    X.loc[7] = wrong
+    found = nb.inspect(X, y)
+    assert any(remark.far for remark in found.remarks)
+    for remark in found.remarks:
+        waits = str(remark.said).startswith("once the far numbers are corrected: ")
+        assert remark.far or waits == (remark.column not in found.features)
+    nb.BayesianNB(found.features).fit(found.mended(X), y)
+    assert "visits" not in found.features  # Counts do not fit the errors.
+    assert ("depth" in found.features) == (wrong > 0)
+    assert "left" in found.features
 
 
 def test_errors_and_other_units_in_skewed_columns_are_asked_about_before_a_family_is_proposed():

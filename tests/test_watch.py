@@ -192,6 +192,24 @@ def test_a_gap_is_passed_over_and_other_columns_are_not_changed(clf):
     assert_allclose(found.loc["colour", "log_e"].sort_index(), whole.loc["colour", "log_e"].sort_index())
 
 
+def test_rows_without_a_label_are_skipped_and_counted():
+    X, y = table(300, 1)
+    clf = nb.BayesianNB().fit(X[["size"]], y)
+    new, labels = table(200, 3, 4.0)
+    new = new[["size"]]
+    labels = pd.Series(labels, dtype=object).where(np.arange(200) % 4 < 3)
+    known = labels.notna()
+    part, every = (
+        nb.checks.watch(clf).update(new[rows], labels[rows]).table.set_index(["column", "class"]).loc["size"]
+        for rows in (known, known | True)
+    )
+    assert_allclose(every["log_e"], part["log_e"])
+    places = np.flatnonzero(known) + 1
+    assert part["alarm"].notna().all()
+    assert every["alarm"].tolist() == places[part["alarm"].astype(int) - 1].tolist()
+    assert nb.checks.watch(clf).update(new, labels).rows == 200
+
+
 def test_what_cannot_be_watched_is_refused_or_named(clf):
     X, y = table(40, 1)
     with pytest.raises(ValueError, match="whole rows"):

@@ -75,11 +75,11 @@ def explain(
         )  # fmt: skip
         name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
-    with rows_at([at or 0]):
+    with rows_at(frame.set_axis([at or 0]).index):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+        questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     warn_of_far(clf, frame)
-    questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     said = {"data": name, "target": str(target), "row": asked}
     said |= {"probabilities": dict(zip(clf.classes_, proba, strict=True))}
     said |= dict(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
@@ -139,24 +139,27 @@ def watch(
     --learned also columns of numbers. The output names the columns that are not watched.
     """
     from bayesnb import checks
+    from bayesnb.inference.classifier import index_of
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import shortened
 
     clf, target = load_model(model, absent, target)
-    rows = (None, None)
+    known, labels = None, None
     if learned is not None:
         known, labels = opened_for(clf, learned, format, target).load(target)
-        rows = clf.schema.fitted_columns(known), labels
+        known = clf.schema.fitted_columns(known)
+    with rows_at(index_of(known)):
+        before = checks.watch(clf, known, labels, level, random_state)
     table = opened_for(clf, new, format, target)
-    X, y = table.load(target) if target in table.names else (table.frame(), None)
-    found = checks.watch(clf, *rows, level, random_state).update(clf.schema.fitted_columns(X), y)
+    X, y = table.whole(target) if target in table.names else (table.frame(), None)
+    found = before.update(clf.schema.fitted_columns(X), y)
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = found.table.attrs["unwatched"]
     parts: list[Any] = [*shortened(found.table.set_index("column"), "The strongest evidence of change first", 10)]
     parts.append(
         "log e: evidence of a change now, as the log of an e-value, in nats. log largest: its maximum so far. p: "
-        "p-value from this maximum, adjusted for all lines. alarm: the row of the stream at which it was raised. "
+        "p-value from this maximum, adjusted for all lines. alarm: the number of rows after which it was raised. "
         "change: how the rows since then differ from the learned rows."
     )
     if unwatched:
@@ -222,7 +225,8 @@ def _command(name: str) -> click.Command:
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
-        found = question.function(clf, clf.schema.fitted_columns(X), **given)
+        with rows_at(X.index):
+            found = question.function(clf, clf.schema.fitted_columns(X), **given)
         attrs = getattr(found, "attrs", {})
         said = attrs["says"].data.get("note") if layout == "table" and "says" in attrs else None
         if (note := attrs.get("note")) not in (None, said):

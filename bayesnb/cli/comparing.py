@@ -79,10 +79,12 @@ def compare(
     shown = layout == "json" or (layout == "table" and (everything or bool(asked or values) or nuts))
     kept = np.arange(len(X)) != (len(X) if held_out is None else held_out)
     model = clf if held_out is None else _without(learned.parameters, clf, X, y, ~kept)
+    place = None if held_out is None else X.index[held_out]  # The number of the row in the table.
+    frames = [frame_of([row], X).set_axis([k if place is None else place]) for k, row in enumerate(each_row)]
     if each_row and layout == "table":
-        warn_of_far(model, frame_of(each_row[:1], X))
+        warn_of_far(model, frames[0])
     others = _with_each(learned.parameters, X[kept], y[kept], names if shown else ())
-    each_frame = [frame_of([row], X) for row in each_row] if shown or nuts else []
+    each_frame = frames if shown or nuts else []
     answers = [_answers_of_row(model, frame, others, prob, draws) for frame in each_frame]
     roads = _by_nuts(model, X, each_row, answers) if nuts else None
     worth_of_more = None
@@ -99,7 +101,7 @@ def compare(
     unlike = sorted(each for each in advised if each.rpartition("=")[0] not in texts)
     chosen = replace(chosen, dependence=take if take in names else "none")
     command = fit_command(data, str(y.name), format, chosen, "predictive" if take in names else take)
-    known = {} if held_out is None else {"held_out": held_out, "class": str(y.iloc[held_out])}
+    known = {} if held_out is None else {"held_out": place, "class": str(y.iloc[held_out])}
     known |= {"prob": prob}
     each = [{"row": row, **known, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
     document = {"data": name, "target": str(y.name), "features": clf.describe()}
@@ -113,9 +115,9 @@ def compare(
         more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more, compared)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         truth = None if held_out is None else y.iloc[held_out]
-        row = scores.explained_row(model, frame_of(each_row[:1], X), held_out, truth, prob)
+        row = scores.explained_row(model, frames[0], place, truth, prob)
         rows_of_estimates = [
-            scores.estimates_of_row(*both, prob, how, held_out) for both in zip(each_row, answers, strict=bool(answers))
+            scores.estimates_of_row(*both, prob, how, place) for both in zip(each_row, answers, strict=bool(answers))
         ]
         by_sampling = []
         if roads is not None:
@@ -163,9 +165,9 @@ def _with_each(
 def _answers_of_row(
     clf: Classifier, row: pd.DataFrame, others: Mapping[str, Classifier | str], prob: float, draws: int
 ) -> dict[str, Any]:
-    from bayesnb.model import ESTIMATES, ImpossibleRowError
+    from bayesnb.model import ESTIMATES
     from bayesnb.priors import BoundaryError, ImproperError
-    from bayesnb.wording import RefusedError
+    from bayesnb.wording import RefusedError, rows_at
 
     labels = [str(label) for label in clf.classes_]
     # If a model or its probabilities do not exist, a text in their place gives the reason.
@@ -173,9 +175,10 @@ def _answers_of_row(
     for name in (*ESTIMATES, *others):
         try:
             model = others.get(name) or clf.with_estimate(name)
-            proba = None if isinstance(model, str) else map(float, model.predict_proba(row)[0])
+            with rows_at(row.index):
+                proba = None if isinstance(model, str) else map(float, model.predict_proba(row)[0])
             estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
-        except (BoundaryError, ImproperError, ImpossibleRowError, RefusedError) as error:
+        except (BoundaryError, ImproperError, RefusedError) as error:
             estimates[name] = str(error)
     ends = clf.predict_interval(row, prob, draws=draws).iloc[0]
     interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}

@@ -12,7 +12,7 @@ from bayesnb.cli.rows import fitted, load_model
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import say, warn
-from bayesnb.wording import nearest, some
+from bayesnb.wording import nearest, rows_at, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,8 @@ def score(
         )
     X, y = table.load(target)
     say(f"{table.name}: {len(X):,} rows, target {target!r}")
-    card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
+    with rows_at(X.index):
+        card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
     for sentence in said_of(unseen_levels(clf.schema, clf.schema.through(Table.of(X))), len(X), clf.schema):
         warn(sentence)
     document = {"model": model, "data": table.name, "target": target} | card.document

@@ -209,8 +209,8 @@ OPTIONS = {
     ),
     "row": option(
         ANSWER, "--row", metavar="N|K=V,K=V|JSON",
-        help="The row to explain: its position, counted from 0 (--set replaces its values), or its values; columns not "
-        "named are missing.  [default: the textbook's, else the first]",
+        help="The row to explain: its number in the file, counted from 0 (--set replaces its values), or its values; "
+        "columns not named are missing.  [default: the textbook's, else the first]",
     ),
     "asked": option(
         ANSWER, "--row", multiple=True, metavar="K=V,K=V|JSON",

@@ -74,7 +74,8 @@ def fitted(
 ) -> FittedTable:  # fmt: skip
     """Read a table into memory and fit a model. Print the size of the table and serious findings to stderr.
 
-    If ``repeat`` is true, a row of weight w becomes w rows. The function ``check`` may raise an error before the fit.
+    If ``repeat`` is true, a row of weight w becomes w rows. The function ``check`` gets all rows, also those without a
+    class, and may raise an error before the fit.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -82,18 +83,19 @@ def fitted(
     from bayesnb.data.targets import read_target
 
     table = opened(data, format, settings, (target,))
-    X, y = table.load(target)
+    every, labels = table.whole(target)
+    X, y = every[labels.notna()], labels.dropna()
     say(f"{table.name}: {len(X):,} rows, {X.shape[1]:,} columns, target {y.name!r}")
     whole, weight = X.assign(**{str(y.name): y}), None
     if settings.weight is not None:
-        weight, X = X[settings.weight], X.drop(columns=settings.weight)
+        every, weight, X = every.drop(columns=settings.weight), X[settings.weight], X.drop(columns=settings.weight)
         if repeat:
             times = _times(weight)
             X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
     labels = read_target(y)
     classes = labels.classes.tolist()
     parameters = by_label(settings.parameters(), classes)
-    checked = check(table.name, X, labels, [*dict.fromkeys([*classes, *named_in(parameters)])])
+    checked = check(table.name, every, labels, [*dict.fromkeys([*classes, *named_in(parameters)])])
     remarks = table.examined(whole, y.name, len(whole))
     for remark in remarks:
         if remark.serious:

@@ -106,7 +106,12 @@ class Opened:
         return target
 
     def load(self, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-        """Read a table into memory. Rows without a label are left out."""
+        """Read the rows with a label into memory. The index holds the row numbers in the file."""
+        X, y = self.whole(target)
+        return X[y.notna()], y[y.notna()]
+
+    def whole(self, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
+        """Read all rows into memory, also rows without a label."""
         target = self.target_of(target)
         frame = self.frame()
         if target not in frame.columns:
@@ -118,7 +123,6 @@ class Opened:
             )
         if unlabelled.any():
             say(f"{int(unlabelled.sum()):,} rows without a class are left out")
-            frame = frame[~unlabelled]
         return frame.drop(columns=target), frame[target]
 
     def watched(self) -> tuple[Iterator[Table], Callable[[], Table]]:

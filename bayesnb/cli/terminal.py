@@ -15,6 +15,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextvars import ContextVar
+from numbers import Integral
 from types import FrameType
 from typing import Any, TextIO
 
@@ -103,8 +104,7 @@ def message_of(error: BaseException) -> str:
         case MemoryError():
             return one_line(f"out of memory {error}")
         case ValueError() | TypeError() | ArithmeticError() | OSError() if str(error):
-            row = getattr(error, "row", getattr(error, "rows", None))
-            return one_line(error) + (f" ({FROM_0})" if row is not None else "")
+            return one_line(error) + f" ({FROM_0})" * isinstance(getattr(error, "row", None), Integral)
     return one_line(Message("{kind}: {error} (--debug shows where)", kind=type(error).__name__, error=error))
 
 

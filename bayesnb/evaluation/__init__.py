@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb import wording
 from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table, in_memory
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
@@ -132,12 +133,13 @@ def scorecard(
     ece                 0.33   0.00   0.48     0.20         0.00
     auc                 0.53   0.29   0.75      NaN         0.50
     """
-    never: dict[Any, int] = {}
+    never, kept = dict[Any, int](), None
     y, X = given_beside(X, {"y": y})
     if cv is None:
-        X, y, never = _learned_classes(clf, X, y)
-    folds, target = folds_of(clf, X, y, cv)
-    log_joint, codes = answers_of(folds, target)
+        X, y, never, kept = _learned_classes(clf, X, y)
+    with wording.rows_at(kept):
+        folds, target = folds_of(clf, X, y, cv)
+        log_joint, codes = answers_of(folds, target)
     fitted = folds[0].fitted
     how = HeldOut(cv) if cv is not None else HeldOut("learned" if _has_learned(fitted, X, y) else "given")
     # Other classifiers have no dependence; if pairs already have terms, none is suggested.
@@ -160,10 +162,11 @@ def _has_learned(clf: Any, X: Any, y: Any) -> bool:
     return fitted.posterior.model.statistics(data, labels, known.labels).close_to(known)
 
 
-def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]]:
+def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int], Array | None]:
+    """The rows with a learned class, their labels, the number of other rows by class, and the positions of the rows."""
     learned = getattr(clf, "classes_", None)
     if learned is None or y is None:
-        return X, y, {}
+        return X, y, {}, None
     table: Any = X if hasattr(X := in_memory(X), "shape") and not isinstance(X, Mapping) else Table.of(X)
     target = learned_or_unknown(clf, true_classes(clf, y, table.n_rows if isinstance(table, Table) else table.shape[0]))
     known = {*np.asarray(learned).tolist()}
@@ -171,13 +174,13 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
     labels = target.classes.tolist()
     never = {label: int(n) for label, n in zip(labels, counts, strict=True) if label not in known}
     if not never:
-        return X, target.classes[target.codes], {}
+        return X, target.classes[target.codes], {}, None
     if len(never) == len(labels):
         raise ValueError(
             f"no row has a class that was learned: the classes are {some(known)}, and y has {some(labels)}"
         )
     keep = np.flatnonzero(np.isin(target.codes, [c for c, label in enumerate(labels) if label in known]))
-    return rows_at(table, keep), target.classes[target.codes[keep]], never
+    return rows_at(table, keep), target.classes[target.codes[keep]], never, keep
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:

@@ -17,11 +17,11 @@ from bayesnb.families.family import Family
 from bayesnb.families.rates import Exposed
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.decide import matrix_of
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
 from bayesnb.progress import counted
-from bayesnb.wording import shown_value, some
+from bayesnb.wording import Message, Spelled, shown_value, some
 
 TAIL = 1e-10
 """Largest probability that a sum over counts leaves out."""
@@ -382,8 +382,12 @@ def _checked_feature_costs(classifier: Classifier, feature_costs: Any, costs: An
     return [float(given[name]) for name in asked]
 
 
+TEN = Spelled("n=10", "-n 10")
+
+
 @question(
     "to know which row to label", "what to do", "design",
+    Shown("", notes=lambda found: Message("{n} chooses ten rows.", n=TEN) if len(found) == 1 else "", finding=False),
     columns={
         "information": "mutual information of the label and the parameters, in nats",
         "prediction": "the most probable class",

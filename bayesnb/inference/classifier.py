@@ -26,7 +26,7 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.model import Data, DrawnPosterior, Estimate, Evidence, ImpossibleRowError, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import Message, RefusedError, Spelled, warn
+from bayesnb.wording import Message, RefusedError, RefusedRowsError, Spelled, warn
 
 OTHER_ROWS = Message(
     "to score a model on other rows, use {cure}", cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score")
@@ -362,7 +362,7 @@ def index_of(X: Any) -> pd.Index | None:
     return frame.index if isinstance(frame, pd.DataFrame) else None
 
 
-class FarRowError(ValueError):
+class FarRowError(RefusedRowsError):
     """A row is so far from all learned rows (1e154 standard deviations) that the squared distance overflows.
 
     Examples
@@ -378,13 +378,10 @@ class FarRowError(ValueError):
     bayesnb.inference.classifier.FarRowError: row 0 lies more than 1e150 standard deviations from ...
     """
 
-    def __init__(self, rows: Array) -> None:
-        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
-        super().__init__(
-            f"row {rows[0]}{more} lies more than 1e150 standard deviations from everything that was learned in one of "
-            "its columns, so the square of the distance is beyond all floats. Look at this cell and its unit; "
-            "predict_proba answers such rows"
-        )
+    reason = (
+        "lies more than 1e150 standard deviations from everything that was learned in one of its columns, so the "
+        "square of the distance is beyond all floats. Look at this cell and its unit; predict_proba answers such rows"
+    )
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:

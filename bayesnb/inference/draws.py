@@ -16,11 +16,11 @@ from bayesnb.inference.believed import Believed, Drawn, Given
 from bayesnb.inference.classifier import Classifier, of_near_rows
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import CELLS, each, slices
-from bayesnb.model import Data, counted_in, normalize, part_of
+from bayesnb.model import Data, normalize, part_of
 from bayesnb.model.drawn import CHUNK
 from bayesnb.priors import Array
 from bayesnb.progress import counted
-from bayesnb.wording import require_whole, shown_value
+from bayesnb.wording import require_whole, rows_at, shown_value
 
 PART = 2**24
 """Size of the parameters in one batch of draws, in numbers (128 MiB)."""
@@ -60,7 +60,7 @@ class PosteriorDraws:
         cuts = slices(n_rows, max(1, size // (self.draws * n_classes)))
         for cut in counted("evaluating posterior draws", cuts, "parts"):
             rows = np.arange(cut.start, cut.stop)
-            with counted_in(rows):
+            with rows_at(rows):
                 p = np.exp(normalize(self.log_joint(data, rows)))
             parts.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in asks}
@@ -158,7 +158,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
         drawn = believed.draw(rng, part.stop - part.start)
 
         def answer(rows: slice, drawn: Drawn = drawn, place: int = place, part: slice = part) -> None:
-            with counted_in(np.arange(rows.start, rows.stop)):
+            with rows_at(np.arange(rows.start, rows.stop)):
                 some, many = part_of(data, rows), rows.stop - rows.start
                 joint = believed.of_rows(rows).log_joint_at(drawn, (seed, place), some, many)
                 proba[part, rows] = normalize(joint, log=False)

@@ -12,10 +12,11 @@ import numpy as np
 from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.kernels.blocks import each, slices
-from bayesnb.model import Data, counted_in, normalize
+from bayesnb.model import Data, normalize
 from bayesnb.model.drawn import CHUNK
 from bayesnb.numerics import Array
 from bayesnb.progress import counted
+from bayesnb.wording import rows_at
 
 BLOCK = 2**12
 """Rows per block, so that the cells of all points of a search fit into the cache."""
@@ -96,7 +97,7 @@ class Law:
         return parts
 
     def _drawn(self, rows: Array) -> DrawnLogOdds:
-        with counted_in(self.rows[rows]):
+        with rows_at(self.rows[rows]):
             joint = self.answers.log_joint(self.data, self.rows[rows])
         # A class probability may underflow to 0 in some draws. Cut infinite log-odds at ±MOST, where every class
         # probability is 0 or 1 in double precision, so that quantiles can be interpolated.

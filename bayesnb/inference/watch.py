@@ -27,7 +27,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import UNSEEN
-from bayesnb.wording import Message, RefusedError, require_whole
+from bayesnb.wording import Message, RefusedError, require_whole, rows_at
 
 CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 """Second seeds, so that the random numbers differ from a user's with the same seed."""
@@ -304,7 +304,7 @@ class Line:
     """One column in one class, or one class frequency, with the evidence against the model."""
 
     # ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
-    # position of the class. ``alarm`` is the row of the stream at which the alarm was raised, or 0. ``path`` holds
+    # position of the class. ``alarm`` is the number of rows after which the alarm was raised, or 0. ``path`` holds
     # arrays: row numbers and log capitals. ``learned`` holds the moments of a number column, and ``at_alarm`` the sums
     # of its bets at the alarm.
 
@@ -446,7 +446,8 @@ class Watch:
             at = np.flatnonzero(rows.target.labelled)
             if not len(at):
                 return replace(self, lines=kept, labelled=True, rows=self.rows + n)
-            data, labels = told.encoded(rows.labelled(), told.absent)
+            with rows_at(at):
+                data, labels = told.encoded(rows.kept(rows.target.labelled), told.absent)
             codes = labels.codes
         else:
             data, n = told.read(X)
@@ -472,10 +473,10 @@ class Watch:
 
         ``class`` is missing if the rows have no labels. ``rows`` is the number of rows used. ``log_e`` is the current
         log e-value, and ``log_largest`` the largest log e-value. ``p`` is the p-value of ``log_largest``, adjusted for
-        the number of columns and classes, and valid at any time. ``alarm`` is the row of the alarm, missing if there is
-        no alarm. For an alarm, ``change`` says how the rows differ from the learned rows, such as "higher values".
-        Dates that differ from the learned dates, and are not earlier, raise no alarm; their ``change`` ends in
-        "(expected)".
+        the number of columns and classes, and valid at any time. ``alarm`` is the number of rows after which the alarm
+        was raised, missing if there is no alarm. For an alarm, ``change`` says how the rows differ from the learned
+        rows, such as "higher values". Dates that differ from the learned dates, and are not earlier, raise no alarm;
+        their ``change`` ends in "(expected)".
         """
         n, expected = max(1, len(self.lines)), self._expected
         each = [(line, line.alarm > 0 and line.column in expected) for line in self.lines]

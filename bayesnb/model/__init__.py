@@ -11,7 +11,6 @@ from bayesnb.model.naive_bayes import estimate_rule as estimate_rule
 from bayesnb.model.probabilities import Evidence as Evidence
 from bayesnb.model.probabilities import ImpossibleRowError as ImpossibleRowError
 from bayesnb.model.probabilities import NoClosedFormError as NoClosedFormError
-from bayesnb.model.probabilities import counted_in as counted_in
 from bayesnb.model.probabilities import normalize as normalize
 from bayesnb.model.statistics import Data as Data
 from bayesnb.model.statistics import Statistics as Statistics

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.priors import Array
-from bayesnb.wording import RefusedError
+from bayesnb.wording import RefusedError, RefusedRowsError
 
 NEAR = 2**16
 """How many numbers fit into the second-level cache."""
 
 
-class ImpossibleRowError(ValueError):
+class ImpossibleRowError(RefusedRowsError):
     """Some rows have probability 0 under every class; ``rows`` holds their positions.
 
     Examples
@@ -30,23 +29,11 @@ class ImpossibleRowError(ValueError):
     bayesnb.model.probabilities.ImpossibleRowError: row 0 has probability 0 under every class, so no class ...
     """
 
-    def __init__(self, rows: Array) -> None:
-        self.rows = rows
-        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
-        super().__init__(
-            f"row {rows[0]}{more} has probability 0 under every class, so no class can be preferred; each class rules "
-            'out one of its values. The estimates "predictive" and "mean" rule out none under priors without zeros; '
-            '"map" needs concentrations above 1 for that, and "mle" rules out all that was never seen'
-        )
-
-
-@contextmanager
-def counted_in(rows: Array) -> Iterator[None]:
-    """In an ``ImpossibleRowError``, convert positions in a part of the table to positions in the whole table."""
-    try:
-        yield
-    except ImpossibleRowError as error:
-        raise ImpossibleRowError(rows[error.rows]) from error
+    reason = (
+        "has probability 0 under every class, so no class can be preferred; each class rules out one of its values. "
+        'The estimates "predictive" and "mean" rule out none under priors without zeros; "map" needs concentrations '
+        'above 1 for that, and "mle" rules out all that was never seen'
+    )
 
 
 def normalize(log_joint: Array, log: bool = True, out: Array | None = None) -> Array:

@@ -129,7 +129,7 @@ def report(
             raise found.absent[key]
         return found
 
-    asking = Asking(model, table, y, share)
+    asking = Asking(model, table, y, share, form)
 
     def audited() -> parts.Section:
         made = asking.section("independence")

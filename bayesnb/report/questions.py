@@ -35,7 +35,7 @@ from bayesnb.report.parts import (
     with_interval,
 )
 from bayesnb.signatures import without_markup
-from bayesnb.wording import FROM_0, Cure, Message, sentences
+from bayesnb.wording import FROM_0, Cure, Form, Message, sentences
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -105,6 +105,7 @@ class Asking:
     X: Table
     y: Any
     prob: float | None = None
+    form: Form = "python"
 
     @cached_property
     def _answers(self) -> dict[str, Any]:
@@ -185,9 +186,10 @@ class Asking:
 
     @property
     def numbered(self) -> bool:
-        """Whether rows are named by their positions."""
+        """Whether rows are named by their numbers in the table; the command line may have left rows out."""
         index = index_of(self.X)
-        return index is None or index.equals(pd.RangeIndex(self.X.n_rows))
+        by_number = index is None or index.equals(pd.RangeIndex(self.X.n_rows))
+        return by_number or (self.form == "command" and index.name is None)
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:

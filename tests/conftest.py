@@ -190,6 +190,7 @@ def pytest_configure(config):
     if sys.dont_write_bytecode and config.pluginmanager.has_plugin("cacheprovider"):
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.cache.mkdir("bytecode")))
         del os.environ["PYTHONDONTWRITEBYTECODE"]
+    os.fsync = lambda descriptor: None  # No test depends on what a disk holds after a power failure.
     if hasattr(config, "workerinput"):
         # A worker has reported everything when Python ends. To free each object would take it seconds.
         atexit.register(os._exit, 0)

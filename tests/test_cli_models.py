@@ -639,8 +639,18 @@ def test_inspect_says_first_that_the_class_prior_of_a_model_was_given(capsys, tm
         assert said in first
 
 
-@pytest.mark.parametrize("dependence", ["none", "tempered", "weighted", "forests", "auto-counts"])
-@pytest.mark.parametrize("columns", ["numbers", "levels"])
+LEARNED = ("tempered", "weighted", "auto-counts")
+
+
+@pytest.mark.parametrize(
+    ("columns", "dependence"),
+    [
+        # Only forests of levels do not depend on the order, so the others are merged with numbers alone.
+        pytest.param(columns, dependence, marks=[pytest.mark.slow] * (columns == "levels" and dependence in LEARNED))
+        for dependence in ("none", "forests", *LEARNED)
+        for columns in ("numbers", "levels")
+    ],
+)
 def test_merge_warns_exactly_if_the_order_of_the_models_matters(capsys, tmp_path, dependence, columns):
     rng = np.random.default_rng(3)
     table = pd.DataFrame({"y": rng.choice(["a", "b", "c"], 160)})
@@ -874,6 +884,7 @@ def test_an_update_with_learned_rows_says_that_they_count_once_more(capsys, tenn
     assert "once more" not in run(capsys, "update", tennis, tmp_path / "less.csv", "-o", tmp_path / "more.bayesnb")[2]
     # A model that holds the cells of its rows knows a second update, in any order of the rows.
     X, y = datasets.penguins()
+    X, y = X[::3], y[::3]
     fourth = np.arange(len(X)) % 4 == 0
     X.assign(species=y)[~fourth].to_csv(tmp_path / "most.csv", index=False)
     rest = X.assign(species=y)[fourth]

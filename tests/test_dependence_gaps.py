@@ -154,7 +154,7 @@ def test_rows_with_few_known_cells_have_about_the_class_frequencies(dependence, 
 
     X, y = table(600)
     clf = nb.BayesianNB(dependence=dependence, random_state=0).fit(X.mask(rng.random(X.shape) < share), y)
-    new = table(1_500)[0]
+    new = table(800)[0]
     frequencies = np.bincount(y) / len(y)
     blank = clf.predict_proba(new[:1].assign(a=np.nan, b=np.nan, c=np.nan, d=None))[0]
     assert_allclose(blank, clf.posterior_.label.mean(), rtol=1e-9)

@@ -196,8 +196,9 @@ def test_levels_that_were_never_seen_and_missing_cells_say_nothing_of_a_pair():
     assert np.isfinite(asked).all()
 
 
-def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure():
-    features, data, labels = wide(4000)
+def test_more_exponents_than_can_be_learned_together_are_refused_with_the_cure(monkeypatch):
+    monkeypatch.setattr("bayesnb.dependence.exponents.MOST_PARAMETERS", 40)
+    features, data, labels = wide(40)
     posterior = fitted(features, data, labels)
-    with pytest.raises(ValueError, match=r"4002 exponents and offsets .* at most 4000.*tempered"):
+    with pytest.raises(ValueError, match=r"42 exponents and offsets .* at most 40.*tempered"):
         learn(posterior, data, labels, "weighted")

@@ -681,7 +681,7 @@ def without_dependence() -> tuple:
 
 
 # An average, exponents as the most general of them, and forests.
-@pytest.mark.parametrize("how", ["auto", HOW[-1], "forests"], ids=str)
+@pytest.mark.parametrize("how", ["auto", HOW[-1], pytest.param("forests", marks=pytest.mark.slow)], ids=str)
 def test_a_tree_of_draws_and_a_pymc_model_say_that_they_leave_the_dependence_out(how):
     X, y = table(40)
     X = X[["size", "copy", "calls"]]

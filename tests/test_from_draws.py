@@ -156,16 +156,16 @@ def test_new_rows_are_drawn_from_the_draws():
 # The tree
 
 
-@pytest.mark.filterwarnings("ignore:class probabilities of")
+@pytest.mark.filterwarnings("ignore:class probabilities of", "ignore:the chains of the draws did not converge")
 def test_other_variables_order_and_missing_coordinates_do_not_matter(tmp_path):
     import arviz as az
 
     clf, X, _ = fitted()
-    tree = clf.sample_posterior(200, 4, random_seed=0)
+    tree = clf.sample_posterior(50, 2, random_seed=0)
     plain = nb.from_draws(clf, tree).predict_joint_log_proba(X)
     posterior = tree["posterior"].dataset
     turned = posterior.isel(class_label=[2, 0, 1], two_category=[1, 0]).transpose(..., "draw", "chain")
-    more = turned.assign(center=("draw", np.zeros(200)), extra=("class_label", np.zeros(3)))
+    more = turned.assign(center=("draw", np.zeros(50)), extra=("class_label", np.zeros(3)))
     bare = posterior.drop_vars(["class_label", "words_category"])
     for dataset in (more, bare):
         found = nb.from_draws(clf, DataTree(children={"posterior": DataTree(dataset)}))

@@ -113,7 +113,7 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
         monkeypatch.setattr(blocks, "either", lambda loop, in_numpy, _, *of, c=compiled: (loop if c else in_numpy)(*of))
         clf = BayesianNB(family, random_state=0).fit(X, y, weight)
         learned = clf.classifier_.statistics.features["x"].arrays()
-        drawn = nb.draws.sample_proba(clf, X[:50], 20)
+        drawn = nb.draws.sample_proba(clf, X[:9], 20)
         answers.append(
             learned | {"joint": clf.predict_joint_log_proba(X), "loo": clf.loo(X, y, weight), "drawn": drawn}
         )
@@ -164,7 +164,7 @@ def test_every_question_has_the_same_answer_for_bits(dependence, monkeypatch):
     for least in (2**19, 0):
         monkeypatch.setattr(blocks, "COMPILED_FROM", least)
         clf = BayesianNB(dependence=dependence, random_state=0).fit(X, y)
-        tables = clf.predict_interval(X), clf.explain(X[:4]), clf.uncertainty(X)
+        tables = clf.predict_interval(X[:9]), clf.explain(X[:4]), clf.uncertainty(X[:9])
         numbers = [table.select_dtypes("number").to_numpy(float) for table in tables]
         answers.append([clf.predict_proba(X), *numbers, clf.partial_fit(X[:30], y[:30]).predict_proba(X)])
     for floats, bits in zip(*answers, strict=True):
@@ -201,7 +201,7 @@ def test_any_number_of_threads_gives_the_same_bits(kind, compiled, monkeypatch):
         monkeypatch.setattr(blocks, "threads", lambda n=n: 1 if current_thread().name.startswith(blocks.WORKER) else n)
         clf = BayesianNB(family, random_state=0).fit(X, y, weight)
         loo = clf.loo(X, y, weight).to_numpy()
-        answers.append([clf.predict_log_proba(X), loo, nb.draws.sample_proba(clf, X[:50], 20)])
+        answers.append([clf.predict_log_proba(X), loo, nb.draws.sample_proba(clf, X[:9], 20)])
     for one, *others in zip(*answers, strict=True):
         for other in others:
             assert_array_equal(one, other)

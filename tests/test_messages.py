@@ -341,6 +341,11 @@ def reads_of_sentences(path: Path) -> list[str]:
                 return sentence(inner)
         return False
 
+    def shows_code(node: ast.AST | None) -> bool:
+        """Whether an expression calls ``repr``."""
+        calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call)) if node else ()
+        return any(isinstance(called, ast.Name) and called.id == "repr" for called in calls)
+
     found = []
     for node in ast.walk(tree):
         match node:
@@ -351,8 +356,8 @@ def reads_of_sentences(path: Path) -> list[str]:
             case ast.Compare(left=left, comparators=others) if any(map(sentence, (left, *others))):
                 found.append(ast.unparse(node))
             case ast.Return(value=ast.Tuple(elts=parts)) | ast.Dict(keys=parts):
-                found += [ast.unparse(part) for part in parts if ast.unparse(part or node).startswith("repr(")]
-            case ast.Compare(left=left, comparators=others) if "repr(" in " ".join(map(ast.unparse, (left, *others))):
+                found += [ast.unparse(part) for part in parts if shows_code(part)]
+            case ast.Compare(left=left, comparators=others) if any(map(shows_code, (left, *others))):
                 # Two things that print alike may differ.
                 found.append(ast.unparse(node))
             case ast.keyword(arg="key", value=ast.Name("repr")):

@@ -608,7 +608,7 @@ def test_a_thousand_mutated_files_load_to_the_same_model_or_are_refused(model, t
 
 
 @given(data=st.data())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_changed_document_with_a_right_digest_gives_a_model_or_a_model_file_error(data, model):
     content, arrays = content_of(model)
     name = data.draw(st.sampled_from(["schema", "configuration", "statistics"]))

@@ -291,7 +291,9 @@ def test_a_change_of_the_mean_and_of_the_spread_are_named_apart(family, given, l
     learned, read = rng.normal(size=n), np.exp if family == "log-normal" else np.asarray
     clf = nb.BayesianNB({"t": family}).fit(pd.DataFrame({"t": read(learned)}), y)
     watch = nb.checks.watch(clf, *((pd.DataFrame({"t": read(learned)}), y) if given else ()))
-    for shift, spread in product([-5, -4, -3, -1.5, -1, -0.5, 0.5, 1, 1.5, 3, 4, 5], [0.2, 1, 3]):
+    every = family == "gaussian" and given and labelled  # The other cases try fewer changes.
+    shifts = [-5, -4, -3, -1.5, -1, -0.5, 0.5, 1, 1.5, 3, 4, 5] if every else [-4, -1, 0.5, 1.5, 5]
+    for shift, spread in product(shifts, [0.2, 1, 3]):
         stream = shift + spread * rng.normal(size=new)
         X = pd.DataFrame({"t": read(stream)})
         changes = watch.update(X, later if labelled else None).table.query("column == 't' and change != ''")["change"]

@@ -19,7 +19,8 @@ import pandas as pd
 from numpy.random import Generator, default_rng
 
 from bayesnb import BayesianNB
-from bayesnb.inference import independence as audit
+from bayesnb.dependence import evidence
+from bayesnb.inference.independence import CHANCE
 
 type Array = np.ndarray
 
@@ -71,8 +72,8 @@ def log_bayes_factors(X: dict[str, Array], y: Array) -> Array:
     """The log Bayes factor of each pair of columns."""
     classifier = BayesianNB().fit(X, y).classifier_
     data, labels = classifier.encoded(classifier.rows(X, y, None).labelled())
-    grid, counts, finer = audit.counted_pairs(classifier.posterior, data, labels)
-    return audit.log_bayes_factors(counts, finer, audit.are_ordered(classifier.posterior, grid))
+    grid, counts, finer = evidence.counted_pairs(classifier.posterior, data, labels)
+    return evidence.log_bayes_factors(counts, finer, evidence.are_ordered(classifier.posterior, grid))
 
 
 def false_alarms(name: str, rows: int, tables: int) -> float:
@@ -82,7 +83,7 @@ def false_alarms(name: str, rows: int, tables: int) -> float:
     for _ in range(tables):
         y = np.unique(rng.integers(n_classes, size=rows), return_inverse=True)[1]
         found = log_bayes_factors({f"x{k}": column(rng, y) for k, column in enumerate(columns)}, y)
-        alarms += (found > np.log(len(found) / audit.CHANCE)).any()
+        alarms += (found > np.log(len(found) / CHANCE)).any()
     return alarms / tables
 
 
@@ -95,7 +96,7 @@ def too_sure(name: str, rows: int, tables: int) -> str:
         X = {f"x{k}": column(rng, y) for k, column in enumerate(columns)}
         found.append(BayesianNB(dependence="tempered").fit(X, y).exponents_.iloc[0])
     one = pd.DataFrame(found)
-    clear = one["log_bayes_factor"] > -np.log(audit.CHANCE)
+    clear = one["log_bayes_factor"] > -np.log(CHANCE)
     excluded = (one["lower"].round(2) > 1) | (one["upper"].round(2) < 1)
     return f"{(excluded & ~clear).mean():.3f} {clear.mean():.3f}"
 
@@ -107,7 +108,7 @@ def power(correlation: float, rows: int, tables: int) -> float:
     for _ in range(tables):
         y = rng.integers(2, size=rows)
         x = rng.multivariate_normal(np.zeros(3), shape, rows) + 2 * y[:, None]
-        found += log_bayes_factors(dict(zip("abc", x.T, strict=True)), y)[0] > np.log(3 / audit.CHANCE)
+        found += log_bayes_factors(dict(zip("abc", x.T, strict=True)), y)[0] > np.log(3 / CHANCE)
     return found / tables
 
 

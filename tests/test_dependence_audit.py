@@ -16,20 +16,14 @@ from test_dependence_learned import encoded, fitted
 
 import bayesnb as nb
 from bayesnb import BayesianNB, NormalGamma, Poisson
+from bayesnb.dependence.evidence import _information, _log_bayes_factor_of_order, are_ordered, counted_pairs
+from bayesnb.dependence.evidence import log_bayes_factors as of_pairs
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.sampled import StudentT
 from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Categorical, Coded
-from bayesnb.inference.independence import (
-    Independence,
-    _information,
-    _log_bayes_factor_of_order,
-    are_ordered,
-    audited,
-    counted_pairs,
-)
-from bayesnb.inference.independence import log_bayes_factors as of_pairs
+from bayesnb.inference.independence import Independence, audited
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.statistic import Labels

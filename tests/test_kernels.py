@@ -121,6 +121,22 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
         assert_array_equal(answers[1][name], value, err_msg=name)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 150])
+def test_pairs_of_columns_are_counted_as_their_joined_codes_by_the_loop_and_by_numpy(rows, monkeypatch):
+    rng, sizes = default_rng(rows), np.array([2, 3, 1, 5])
+    codes = np.stack([rng.integers(-1, size, rows) for size in sizes]).astype(np.int32)
+    labels = Labels(rng.integers(0, 3, rows), rng.choice([0.5, 2.0], rows), 3)
+    columns = np.array([(0, 1), (3, 0), (2, 1), (3, 3)])
+    joined = np.stack([np.where(codes[pair].min(0) < 0, -1, codes[i] * sizes[j] + codes[j])
+                       for pair in columns for i, j in [pair]], axis=1)  # fmt: skip
+    for compiled in (False, True):
+        monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)
+        found = np.split(sums.pairs(codes, sizes, columns, labels), [6, 16, 19], axis=1)
+        for code, (i, j), counts in zip(joined.T, columns, found, strict=True):
+            assert_array_equal(counts, labels.table(code[:, None], sizes[i] * sizes[j])[:, 0])
+    assert sums.pairs(codes, sizes, columns[:0], labels).shape == (3, 0)
+
+
 @pytest.mark.parametrize(("columns", "weighted"), [(4, False), (11, False), (20, True)])
 def test_padded_rows_and_their_zeros_give_the_bits_of_numpy(columns, weighted, monkeypatch):
     rng = default_rng(columns)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from scipy.special import gammaln
@@ -81,8 +81,8 @@ class PairCounts(Statistic):
     def each(self) -> list[Array]:
         """For each pair of columns, the counts (class, cell, cell)."""
         shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]
-        parts = np.split(self.counts, np.cumsum([a * b for a, b in shapes], dtype=int), axis=1)
-        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=False)]
+        ends = accumulate(a * b for a, b in shapes)
+        return [self.counts[:, end - a * b : end].reshape(-1, a, b) for (a, b), end in zip(shapes, ends, strict=True)]
 
     def log_bayes_factors(self, by_class: bool = False) -> Array:
         """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.

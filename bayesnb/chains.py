@@ -100,7 +100,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     Returns
     -------
     log_weight : array (draw, cell)
-        For each cell, the weights of all draws sum to 1.
+        Log weights. For each cell, the weights of all draws sum to 1.
     k : array (cell,)
         Shape of the Pareto distribution; weights with ``k`` above 0.7 are unreliable.
     """
@@ -141,7 +141,7 @@ class Convergence:
         The smallest effective number of draws, for means ("bulk") and for quantiles ("tail").
     divergences : int
     worst : str
-        The variable with the largest r_hat, or with the fewest effective draws if only these are too few.
+        The variable with the largest r_hat; with the fewest effective draws if only effective draws are too few.
     """
 
     r_hat: float

@@ -18,7 +18,7 @@ from bayesnb.wording import Message
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EM:
-    """The result of the best start of EM.
+    """The result of EM from its best starting point.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ class EM:
     objective : array (iteration,)
         Log prior density plus log-likelihood of all rows at each iteration, up to a constant if a prior is improper.
     converged : bool
-        Whether the last step increased the objective by less than the tolerance.
+        Whether the last iteration increased the objective by less than the tolerance.
     responsibilities : array (row, class)
         p(c | x, θ) of each unlabelled row at the last parameters.
     reached : array (start,)
-        The final objective of every start.
+        The final objective from every starting point.
     """
 
     posterior: Posterior
@@ -76,12 +76,13 @@ def em(
         exists under every proper prior. With "mean", the objective is a density of transformed parameters: log-odds,
         log rates, and (μ, 1/σ) of a Normal.
     starts : int
-        The number of starts. All starts but the first use parameters drawn from the posterior given the labelled rows.
+        The number of starting points. All but the first are parameters drawn from the posterior given the labelled
+        rows.
     tolerance : float
         EM has converged if the objective increases by at most ``tolerance`` per row.
     max_iterations : int
     rng : seed or Generator
-        Used for all starts but the first.
+        Used for all starting points but the first.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def _climb(
     fixed: Posterior, labelled: Statistics, data: Data, r: Array, share: Array, at: Point, tolerance: float,
     max_iterations: int,
 ) -> tuple[Posterior, Array, bool, Array]:  # fmt: skip
-    """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities."""
+    """Run EM from one starting point; return posterior, objective per iteration, convergence and responsibilities."""
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
     converged = False

@@ -46,7 +46,7 @@ type ClassPrior = (
 )
 
 NESTED = ("features", "class_prior", "unlabelled")
-"""The parameters that have parameters themselves."""
+"""Parameters of the estimator that have nested parameters."""
 
 
 THEIRS = {
@@ -217,9 +217,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         With at most 4,096 rows, "auto" stores all rows; "auto-counts" stores only counts. "forests" averages over all
         forests (graphs without cycles) of links between columns. See ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
-        The name of an additional class for everything that has no learned rows, such as a new species. By default, the
-        numbers of rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A
-        model with an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
+        The name of an additional class for rows of no learned class, such as a new species. By default, the numbers of
+        rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A model with
+        an unknown class has no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -290,9 +290,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
-            Class labels, or the name of their column of ``X``. Rows whose label is missing or equals ``unlabelled`` are
-            learned by EM, in memory. Soft labels (only for tables in memory) are class probabilities or counts per row:
-            a frame with a column per class, or an array whose columns are the classes 0, 1, …
+            Class labels, or the name of the column of ``X`` with the labels. Rows whose label is missing or equals
+            ``unlabelled`` are learned by EM. EM and soft labels need a table in memory. Soft labels are class
+            probabilities or counts per row: a frame with a column per class, or an array whose columns are the classes
+            0, 1, …
         sample_weight : array (row,) or column name, optional
             Nonnegative frequency weights: the number of times that each row counts.
 
@@ -393,7 +394,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def merge(self, other: BayesianNB) -> Self:
         """Add the rows that another estimator has learned.
 
-        If ``dependence`` has exponents, those of this estimator are kept, so the order of the two estimators matters.
+        If ``dependence`` has exponents, the exponents of this estimator are kept, so the order of the estimators
+        matters.
 
         Examples
         --------
@@ -422,7 +424,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents again from rows in memory: all learned rows, or a sample of them.
+        """Learn the exponents of ``dependence`` again, from a table in memory of all learned rows or a sample.
 
         If ``dependence`` was changed after the fit, ``X`` also provides the counts for the new ``dependence``.
 
@@ -465,7 +467,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         classes : sequence, optional
             The classes, if there are no labels.
         rows : int, optional
-            Rows of each drawn table; by default as many as in ``X``, or 100 without ``X``.
+            Number of rows per drawn table; by default the number of rows of ``X``, or 100 without ``X``.
         draws, chains : int
         random_seed : int, optional
             The estimator's ``random_state`` by default.
@@ -641,9 +643,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
-            ``estimate``, ``class_prior`` or ``unknown`` was changed after the fit, and predictions still use the old
-            value.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
+            Also if ``estimate``, ``class_prior`` or ``unknown`` was changed after the fit, because predictions still
+            use the old value.
         OSError
             If the folder does not exist or cannot be written.
 

@@ -39,10 +39,10 @@ LOOKED_AT = 50_000
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 PAIR = rf"{NUMBER}\s*[/x×|]\s*{NUMBER}"
 WEIGHTS = re.compile("wgt|weight|gewicht|(^|_)wt(_|$)", re.IGNORECASE)
-"""Names of weight columns. An amount of money has equally many different values but needs no remark."""
+"""Pattern of names of columns of row weights. Amounts of money have similar values, but need no remark."""
 
 WEIGHED = re.compile(r"(^|[^a-z])(m?g|kg|grams?|gramm|lbs?|oz|t|tons?|pounds?|birth|body)([^a-z]|$)", re.IGNORECASE)
-"""Names of columns that hold the weight of a thing."""
+"""Pattern of names of columns that hold weights of things, not of rows."""
 
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
@@ -81,7 +81,7 @@ SCALES = [
         "bajo|medio|alto",
     )
 ]
-"""Ordered answers from the lowest to the highest; alternatives for the same answer are listed together."""
+"""Scales of ordered answers, from the lowest to the highest. Synonyms of an answer follow each other."""
 
 UNLESS_KNOWN = "leave it out if it is not known when a class is to be predicted"
 TELLS_ALL = f"tells the class exactly: {UNLESS_KNOWN}"
@@ -92,10 +92,11 @@ class Remark:
     """A finding about a column, or about the whole table if ``column`` is ``None``.
 
     ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
-    without a remedy. ``drop`` is true if the column is best left out. ``option`` holds the name and value of a
+    without a remedy. ``drop`` is true if the column should be left out. ``option`` holds the name and value of a
     command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
-    if stating any family answers the finding; the suggested command names none. ``mark`` is a text that may mean
-    missing. ``far`` is true of numbers far from all others, ``tells`` of a column that predicts the class by itself.
+    if the user must decide: specifying any family settles the finding, and the suggested command specifies none.
+    ``mark`` is a text that may mean missing. ``far`` is true if the finding is about numbers far from all others,
+    ``tells`` if it is about a column that predicts the class by itself.
     """
 
     column: Any
@@ -132,7 +133,7 @@ class Remark:
 
     @property
     def urgency(self) -> tuple[bool, ...]:
-        """Sorts findings: serious ones first, of these columns to leave out, rows to drop, far numbers and markers."""
+        """Sort key: serious findings first, then columns and rows to leave out, then far numbers, then markers."""
         data = self.said.data.values() if isinstance(self.said, Message) else ()
         leaves = self.drop or self.column is None or any(isinstance(v, Cure) and v.option == "drop" for v in data)
         return not self.serious, not leaves, not self.far, not (self.option or self.mark)
@@ -161,7 +162,7 @@ class Findings:
     target : column name or None
         The class column of the table.
     numbers : {column: Number}
-        How :meth:`mended` reads columns of text that are numbers.
+        The readings of columns of text in which :meth:`mended` reads numbers.
     """
 
     remarks: tuple[Remark, ...]
@@ -181,14 +182,15 @@ class Findings:
 
     @property
     def features(self) -> dict[Any, Any]:
-        """The recommended family, or way to read, of each column, for :class:`bayesnb.BayesianNB`."""
+        """The recommended family or reading of each column, for :class:`bayesnb.BayesianNB`."""
         return {column: parsed(word) for column, word in advised(self.remarks, self.drop, {}).items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
         """The table without the columns in ``drop``, with missing-value markers read as missing.
 
-        Text that is numbers in the inspected table, such as "5,07", becomes numbers. Spellings of one level are joined
-        only during the fit, if ``features`` is used. Typing errors and numbers in another unit are not corrected.
+        Columns of text that hold numbers in the inspected table, such as "5,07", become numbers. Spellings of one level
+        are joined only during the fit, if ``features`` is used. Typing errors and numbers in another unit are not
+        corrected.
 
         A model that was fitted to this table reads a marker in new rows, such as -999, as a measurement. Convert new
         rows, too: ``clf.predict(found.mended(new))``.
@@ -200,7 +202,7 @@ class Findings:
         return frame
 
     def of_numbers(self, table: Table) -> Findings:
-        """A copy that knows which columns of text are numbers in ``table``, the inspected table."""
+        """A copy that stores which columns of text hold numbers in ``table``, the inspected table."""
         found, advised = {}, self.features
         frame = without(_with_texts(table), marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
         for name in frame.select_dtypes(exclude=["number", "bool"]):
@@ -248,7 +250,7 @@ class Remarks:
 
     @property
     def names(self) -> str:
-        """A text: the first column names and the number of other columns."""
+        """The first column names and the number of other columns, as text."""
         return self._listed(lambda column: "the table" if column is None else str(column))
 
     def _listed(self, spelled: Callable[[Any], str]) -> str:
@@ -317,9 +319,9 @@ def inspect(X: Any, y: Any = None) -> Findings:
     Returns
     -------
     Findings
-        ``table`` has one row per finding. ``features`` holds the recommended family, or way to read, of each column.
-        ``drop`` lists the columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced
-        by missing cells; it corrects no typing errors and no units.
+        ``table`` has one row per finding. ``features`` holds the recommended family or reading of each column. ``drop``
+        lists the columns to leave out. ``mended(X)`` is ``X`` without these columns, and with markers replaced by
+        missing cells; it corrects no typing errors and no units.
 
     Raises
     ------
@@ -354,12 +356,12 @@ def inspect(X: Any, y: Any = None) -> Findings:
 
 
 def looked_at(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The rows to examine."""
+    """At most ``most`` rows, drawn at random."""
     return frame if len(frame) <= most else frame.iloc[few_rows(Table.of(frame), most, 0)]
 
 
 CLASS = "the class"
-"""The name of labels that are not a column."""
+"""The displayed name of labels that are not a column of the table."""
 
 
 def examine(
@@ -429,7 +431,7 @@ def examine(
 
 
 def days_of(name: Any) -> str:
-    """The name of the feature column that is made from a column of dates by default."""
+    """The name of the default feature column of a column of dates."""
     return f"elapsed of {name}"
 
 
@@ -510,7 +512,7 @@ def _read(
 
 
 def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark]:
-    """Numbers below all bounds of their column (0.02 in a column with "<5"), or above all upper bounds (">100")."""
+    """Remarks about numbers below all bounds such as "<5", or above all bounds such as ">100"."""
     measured = [amounts.measured(kind) for kind in kinds.dropna().unique()]
     for signs, where in (("<≤", "below"), (">≥", "above")):
         values = [next(iter(each.values.values())) for each in measured if each and each.bound and each.bound in signs]
@@ -538,7 +540,7 @@ def _kinds(cells: pd.Series) -> str:
 BLANK_OR_MARK = {"", *amounts.MARKS}
 
 OFTEN_LEVELS = {"none", "unknown"}
-"""Markers that, among levels, may be levels: no suggested command reads them as missing."""
+"""Markers that may be ordinary levels in a column of levels: no suggested command reads them as missing there."""
 
 
 def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
@@ -613,7 +615,7 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
 
 
 def assumed(remarks: Collection[Remark]) -> Message | None:
-    """What the advised settings assume where a remark says "if"; ``None`` if they assume nothing."""
+    """The assumptions of the advised settings about remarks that say "if"; ``None`` if there are none."""
     marks, dropped = marks_of(remarks), {remark.column for remark in remarks if remark.drop}
     zeros = [r.column for r in remarks if r.mark == "0" and r.cures and r.column not in dropped]
     what = [f"{', '.join(marks)} mean{'s' * (len(marks) == 1)} missing"] * bool(marks)
@@ -757,7 +759,7 @@ def _texts(
 
 
 MANY_LEVELS = 20
-"""A column with so many levels may need another family."""
+"""A column with at least this number of levels may need another family."""
 
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
@@ -793,9 +795,9 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:
-    """The levels in order, if they may be steps: numbers after one text (Q1 to Q5), letters from A, or ranges.
+    """The levels in order, if they may be steps of a scale, such as Q1 to Q5, letters from A, or ranges.
 
-    Otherwise ``[]``; also for more than 12 levels, which probably are places or products, not steps.
+    Return ``[]`` for other levels, and for more than 12 levels, which are probably places or products.
     """
     parts = {level: re.fullmatch(r"(\D*)(\d{1,2})", str(level)) for level in levels}
     held, letters = [*parts], "".join(sorted(map(str, parts)))
@@ -818,10 +820,10 @@ BAND = re.compile(
     r"(<=?|≤|under |below |up to |unter |bis )?(>=?|≥|over |above |über )?\s*(\d+)(\s*(?:-|–|to|bis)\s*\d+)?\s*"
     r"(?:\+|or more|or older)?(?: ?[^\W\d]+)?"
 )
-"""A band of numbers, such as "18-25", "<18" and "66+"."""
+"""Pattern of a range of numbers, such as "18-25", "<18" and "66+"."""
 
 OTHER_KINDS = {"codes": "Categorical", "steps of a scale": "Ordinal"}
-"""Kinds of whole numbers other than counts, and their families."""
+"""Families of whole numbers that are not counts, by kind."""
 
 SCALE = 10
 """The largest difference between the ends of a scale, such as 0 to 10."""
@@ -916,7 +918,7 @@ def far_from_others(values: pd.Series) -> Message | None:
 
 
 def _zeros_apart(held: pd.Series, least: float = 0.0) -> bool:
-    """Whether zeros are far from all other numbers, which have one sign."""
+    """Whether all other numbers have one sign, and zeros are far from them."""
     held = -held if held.max() <= 0 else held
     above = held[held > 0]
     apart = held.min() >= 0 and len(held) >= FEWEST_CELLS and above.nunique() >= 20
@@ -1090,7 +1092,7 @@ def _apart(held: pd.Series) -> tuple[str, Array] | None:
 
 
 def _without_tail(x: Array) -> tuple[Array, Array]:
-    """Split sorted numbers into usual numbers and at most eight that are too far even for a heavy tail at one end."""
+    """Split sorted numbers into usual numbers, and at most eight at one end that are too far even for a heavy tail."""
     most = min(max(len(x) // 100, 4), 8)
     for end, at in ((x, slice(None)), (-x[::-1], slice(None, None, -1))):
         # A heavy tail at the other end may have a counterpart.
@@ -1103,7 +1105,7 @@ def _without_tail(x: Array) -> tuple[Array, Array]:
 
 
 def _chance_of_gap(x: Array, k: int) -> float:
-    """The probability that a tail has a gap as large as that between the sorted numbers x[k - 1] and x[k]."""
+    """The probability that a tail has a gap as large as x[k] - x[k - 1], for sorted numbers x."""
     # Excesses e over a threshold follow a generalized Pareto distribution (Pickands 1975) if ln(1 + c e) / c is
     # exponential: c is negative in a tail with an end, 0 in an exponential tail, and large in a heavy tail (Hill 1975).
     # The grid of c has likelihood weights, and the scale is integrated out. The tail holds at least ten different
@@ -1129,10 +1131,10 @@ def _chance_of_gap(x: Array, k: int) -> float:
 
 
 RARE = 6e-4
-"""Probability below which a gap is no part of a tail."""
+"""A gap with a smaller probability does not belong to a tail."""
 
 UNUSUAL = 5e-3
-"""The same for a gap of more than twice the range of all numbers of either side."""
+"""The limit of the probability of a gap that exceeds twice the range of the numbers on either side."""
 
 
 def _without_group(x: Array) -> tuple[Array, Array]:
@@ -1153,7 +1155,7 @@ SKEWED = 2
 """Skewness above which a column needs another family than a Gaussian."""
 
 FEWEST_CELLS = 25
-"""Fewest numbers among which one is said to lie far from the others."""
+"""Fewest numbers in a column whose far numbers are reported."""
 
 
 def _distinct(name: Any, levels: pd.Series, n: int) -> Message | None:
@@ -1225,7 +1227,7 @@ def _nearly_same(numbers: Mapping[Any, pd.Series]) -> Iterator[Remark]:
 
 
 NEARLY = 0.999
-"""Least correlation of nearly equal columns."""
+"""Least correlation of columns that are reported as nearly equal."""
 
 
 def _correlations(x: pd.DataFrame) -> Array:
@@ -1236,7 +1238,7 @@ def _correlations(x: pd.DataFrame) -> Array:
 
 
 def _errors(x: Array, y: Array) -> int:
-    """Number of outliers (at most 1 % of rows, plus one) from a nearly linear relation of x and y; 0 without one."""
+    """Number of outliers (at most 1 % of rows, plus one) from a nearly linear relation of x and y; 0 if nonlinear."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < max(FEWEST_CELLS, len(x) / 2):
         return 0
@@ -1321,11 +1323,11 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 NEARLY_NONE = 0.02
-"""Largest share of exceptions in columns that nearly tell the class."""
+"""Largest fraction of exceptions in columns that nearly determine the class."""
 
 
 def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Columns that predict the class of all rows, or of nearly all, by themselves."""
+    """Remarks about columns that alone predict the class of all, or of nearly all, rows."""
     rows = frame[frame[target].notna()]
     if (labels := few_classes(rows[target])) is None or (rare := len(rows) - labels.weights().max()) < FEWEST_RARE:
         return
@@ -1365,10 +1367,10 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 MOSTLY = 0.125
-"""Largest share of errors, among the rows outside the commonest class, of levels that are asked about."""
+"""Largest ratio of errors to rows outside the largest class at which a column of levels is questioned."""
 
 FEWEST_RARE = 20
-"""Fewest rows outside the commonest class in a test whether a column tells the class."""
+"""Fewest rows outside the largest class in a test whether a column determines the class."""
 
 
 MOST_ROWS = 5_000

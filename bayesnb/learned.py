@@ -46,7 +46,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table, in continuation of the classifier ``before``."""
+        """Learn from a part of a table, after the rows of the classifier ``before``, if given."""
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
@@ -78,7 +78,7 @@ class Learned:
         return replace(self, schema=schema, statistics=statistics)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Give each column the same family in both tables."""
+        """Give each column the same family in two ``Learned`` objects."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         return alike(self, other)
@@ -120,7 +120,7 @@ def _places(classes: Array, among: Array) -> list[int]:
 
 
 SET_AFTER_FIT = {"absent": "absent", "unlabelled": "unlabelled", "seed": "random_state"}
-"""Fields of the classifier that can be set after a fit, and the estimator's parameters for them."""
+"""Fields of the classifier that can be set after a fit, and the corresponding parameters of the estimator."""
 
 
 def believed(

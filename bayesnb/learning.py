@@ -116,7 +116,7 @@ def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
 
 
 def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:
-    """Learn from a table in parts; also return sampled rows for the exponents."""
+    """Learn from a table in parts; also return a sample of rows to learn exponents from."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return Learned.of(settings, None, engines.summary(settings, X, y, sample_weight)), None
@@ -177,7 +177,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the rows; for a streamed table, yield its sums instead, unless the dependence needs counts per cell."""
+    """Yield the rows to learn. For a table read in parts, yield its summary, unless the dependence needs the rows."""
     schema = before.schema.under(settings.columns)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -265,7 +265,7 @@ def _require_same_marks(one: Classifier, other: Classifier) -> None:
 
 
 def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any, list[set[str]]]]:
-    """The columns in which two models read different texts as missing: option, column, and the texts of each model."""
+    """For each column in which two models read different texts as missing, yield option, column and both texts."""
     for name in ("na", "keep_na"):
         for column in dict.fromkeys([*one.schema.raw, *other.schema.raw, one.target, other.target]):
             of_both = []
@@ -333,7 +333,7 @@ def with_exponents(
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """Adopt the dependence that the audit recommends."""
+    """Add the dependence ``advice``, which the audit recommends, to a classifier."""
     if advice is None:
         return before
     settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)

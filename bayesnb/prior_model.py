@@ -56,7 +56,7 @@ def of_table(
 
 
 MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
-"""Two columns of numbers on different scales."""
+"""Two made-up columns of numbers on different scales."""
 
 
 def of_features(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> PriorModel:

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any, Self
 
 PATIENCE = 2.0
-"""Seconds until the outermost job is shown."""
+"""Seconds after which a job is shown."""
 
 PAUSE = 0.1
-"""Seconds between two drawings."""
+"""Least number of seconds between two drawings."""
 
 
 class Progress:
@@ -45,7 +45,7 @@ class Progress:
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """Report further work."""
+        """Report that further work is done."""
         self.done += done
         tick()
 

@@ -44,7 +44,7 @@ def quoted(word: str) -> str:
 
 
 def in_python(family: str) -> str:
-    """A family after ``import bayesnb as nb``, such as ``nb.Poisson`` or ``nb.families.Hurdle``."""
+    """The Python code of a family, such as ``nb.Poisson`` or ``nb.families.Hurdle``."""
     import bayesnb
 
     return f"nb.{family}" if family in bayesnb.__all__ else f"nb.families.{family}"
@@ -284,7 +284,7 @@ def moved(error: RefusedError, row: Any) -> RefusedError:
 
 @contextmanager
 def rows_at(places: Any) -> Iterator[None]:
-    """In errors about rows that were selected from a table, give the places in the table; ``None`` is all rows."""
+    """In errors about selected rows, replace row numbers by ``places`` in the whole table; ``None``: all rows."""
     try:
         yield
     except RefusedError as error:
@@ -309,11 +309,11 @@ def counted_from(start: int) -> Iterator[None]:
 
 
 class TableRemark(UserWarning):
-    """A remark that the command line omits, because the findings of ``inspect`` contain the remark."""
+    """A warning about a table that the command line omits, because the findings of ``inspect`` contain it."""
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
-    """Warn, giving the line of the user's code."""
+    """Issue a warning that points to the line of the user's code."""
     warnings.warn(category(said), skip_file_prefixes=OURS)
 
 
@@ -338,7 +338,7 @@ def listed(items: Iterable[Any]) -> str:
 
 
 def items_of(text: str) -> list[str]:
-    """The inverse of :func:`listed`."""
+    """Split a text that :func:`listed` has made into its items."""
     rows = csv.reader(StringIO(text), skipinitialspace=True)
     return [item.strip() for row in rows for item in row if item.strip()]
 
@@ -411,7 +411,7 @@ THEIRS = {
 
 
 def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
-    """A did-you-mean hint; without a close choice, the text ``otherwise``."""
+    """A did-you-mean hint, or the text ``otherwise`` if no choice is close."""
     close = nearest(asked, choices)
     return otherwise if close is None else f"; did you mean {close!r}?"
 

@@ -73,7 +73,7 @@ def one_unit(unit: str) -> str:
 
 
 def is_currency(mark: str) -> bool:
-    """Whether a text is a currency code, such as "EUR", or contains a currency sign."""
+    """Whether a text is a currency code or contains a currency sign."""
     return mark.upper() in CURRENCIES or any(unicodedata.category(sign) == "Sc" for sign in mark)
 
 
@@ -145,10 +145,10 @@ def labelled(text: str) -> Measured | None:
 
 
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
-    """Whether numbers with text around them may be codes: letters touch digits (A12) without thousands separators.
+    """Whether texts may be codes such as A12: letters touch digits, and no digits have thousands separators.
 
-    ``identifying``: whether nearly every row has a different text. If so, texts are codes unless one has a point, comma
-    or apostrophe between digits.
+    If nearly every row has a different text (``identifying``), texts are codes unless one has a point, comma or
+    apostrophe between digits.
     """
     if any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts):
         return not any(re.search(r"\d[.,'’]\d{3}(?!\d)", text) for text in texts)
@@ -168,7 +168,7 @@ def unit_of(cell: Any) -> str:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Count texts by unit ("" for no unit). Return {} unless all texts are numbers or bounds, such as "<5".
+    """Count texts by unit ("" for no unit). Return {} unless all texts are numbers or bounds ("<5").
 
     Unusual units, such as "/=", are allowed if there are at most three units and :func:`may_be_codes` is false.
     """
@@ -216,7 +216,7 @@ def number_in(text: str, decimal: str = ".") -> str:
 
 
 def with_other_mark(text: str, decimal: str) -> str:
-    """Swap points and commas in a text if it is a number with the decimal mark ``decimal``."""
+    """Swap points and commas in a number with the decimal mark ``decimal``."""
     found = measured(text)
     if found is None or decimal not in found.values:
         return text
@@ -224,7 +224,7 @@ def with_other_mark(text: str, decimal: str) -> str:
 
 
 def is_float(text: Any) -> bool:
-    """Whether Python's ``float`` can convert a cell."""
+    """Whether ``float`` can convert a cell."""
     try:
         float(text)
     except (TypeError, ValueError):

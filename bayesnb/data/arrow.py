@@ -17,7 +17,7 @@ BATCH = 2**22
 
 
 def batch_rows(columns: int) -> int:
-    """The number of rows per batch, by number of columns."""
+    """The number of rows per batch."""
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
@@ -86,7 +86,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Convert Arrow errors to ``ValueError``, whose message names the source and the last row read."""
+    """Convert Arrow errors to ``ValueError``, with the source and the last row read."""
     import pyarrow as pa
 
     try:

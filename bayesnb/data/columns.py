@@ -397,7 +397,7 @@ def are_whole(x: Array) -> bool:
 
 
 class NoFamilyError(RefusedError):
-    """No family can read a column of this type."""
+    """No family reads columns of this type."""
 
 
 NO_FAMILY = "column {column!r} holds {value}, which no family reads: turn it into numbers or into categories, or {cure}"

@@ -82,7 +82,7 @@ class Format:
 
 @dataclass(frozen=True, eq=False)
 class CsvLayout:
-    """The layout of a CSV file, such as its separator, and the types of its columns."""
+    """The layout of a CSV file, and the types of its columns."""
 
     name: str
     file: Path  # The file, or its copy in UTF-8.
@@ -252,7 +252,7 @@ NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
-    """The number of title rows (with few filled cells) above the header."""
+    """The number of title rows above the header."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     usual = median(filter(None, filled)) if any(filled) else 0
     return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)

@@ -116,7 +116,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """The columns' names. All words of a text column have the name of the text column."""
+        """The names of the columns. Words have the name of their text column."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -363,7 +363,7 @@ def ordinal(column: Any) -> Cure:
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
-    """Check that a column of levels still holds text, or still holds numbers; return the kind of its values."""
+    """Check that a column of levels still holds text or still holds numbers; return the kind."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         if now == "text" and column is not None:
             column.refuse_text_among_numbers()

@@ -53,7 +53,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Raises
     ------
     ValueError
-        For a cell that the column's family cannot read. The error message names the part of the table with the cell.
+        For a cell that the column's family cannot read. The error message names the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
@@ -210,7 +210,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read a source as an iterator of small tables. Also return the number of rows, or ``None`` if unknown."""
+    """Read a source as small tables. Also return the number of rows, or ``None`` if unknown."""
     match engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())

@@ -247,7 +247,7 @@ def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: C
 
 
 def more_probable_as_counts(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether a column of whole numbers has a higher marginal likelihood under a family of counts than as levels."""
+    """Whether a column of whole numbers has a higher marginal likelihood as counts than as levels."""
     held, known = _labelled(held, labels)
     known = Labels.of(np.zeros(len(held), int), 1) if known is None else known
 
@@ -264,7 +264,7 @@ def better_as(family: Family, held: pd.Series, labels: pd.Series | None) -> bool
 
 
 def better_as_codes(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether a column as levels predicts the class better than as a Gaussian or Pólya tree, and than its frequencies.
+    """Whether a Categorical predicts the class better than a Gaussian, a Pólya tree and the class frequencies.
 
     Neighbouring ages, years or counts are alike, which a Pólya tree learns. Neighbouring codes are not alike.
     """
@@ -310,7 +310,7 @@ def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.
 
 
 def as_good_as_counts(x: pd.DataFrame, labels: pd.Series) -> bool:
-    """Whether one Multinomial of all columns predicts the class at least about as well as the default families."""
+    """Whether a Multinomial of all columns predicts the class about as well as the default families."""
     x, known = _labelled(x, labels)
     table = Table.of(x)
     if known is None:
@@ -340,7 +340,7 @@ def _labelled[Held: (pd.Series, pd.DataFrame)](held: Held, labels: pd.Series | N
 
 
 def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
-    """Whether the log scores of a family are clearly better than those of a Gaussian and of the class frequencies."""
+    """Whether log scores are clearly better than the log scores of a Gaussian and of the class frequencies."""
     return _ahead(scores, _frequencies(labels)) and _ahead(scores, _scores_as(Gaussian(), held, labels))
 
 

@@ -27,7 +27,7 @@ from bayesnb.wording import RefusedError, Spelled, rows_at, some
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """A function that summarises a part of a table. It holds no data, and can be sent to other machines."""
+    """Summarise a part of a table. A summarizer holds no data and can be sent to other machines."""
 
     settings: EstimatorParameters
     target: Any  # The column of the class; without it, all rows are in one class.

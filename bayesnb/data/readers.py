@@ -128,7 +128,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read any Arrow stream as an iterator of tables. Also return the number of rows, or ``None`` if unknown."""
+    """Read any Arrow stream as tables. Also return the number of rows, or ``None`` if unknown."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -260,7 +260,7 @@ def _source(path: str | os.PathLike) -> Source:
 
 
 def files_of(path: str | os.PathLike) -> list[Path]:
-    """List the files of a path, folder or glob, without names in folders that begin with a dot or underscore."""
+    """List the files of a path, glob or folder (without names that begin with a dot or underscore)."""
     place = Path(path)
     if not os.fspath(path):
         raise ValueError("the path of the table is empty: name a file or a folder; the current folder is .")

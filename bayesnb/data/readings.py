@@ -1,4 +1,4 @@
-"""Readings: rules that convert cells, such as dates, to feature columns of numbers or levels."""
+"""Rules that convert cells, such as dates, to columns of numbers or levels."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def may_be_of(name: str, column: str) -> bool:
 
 @dataclass(frozen=True)
 class OfNumbers(Reading):
-    """Base class of readings of numbers with one decimal mark and one unit."""
+    """Base class of readings of numbers that share one decimal mark and one unit."""
 
     decimal: Literal[".", ","] | None = None
     unit: str | None = None
@@ -920,7 +920,7 @@ def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
 
 
 def _least_ratio(slip: str, level: str) -> float:
-    """Least ratio of frequencies at which ``level`` corrects ``slip``, if one word differs by one error."""
+    """Least ratio of the frequencies of ``level`` and ``slip`` if ``slip`` may be a misspelling of ``level``."""
     # Among 3,484 columns of 2,294 public tables, no two levels differ by two exchanged letters within a word, and only
     # other villages by one letter less. Other letters tell wards A and W apart, and places I, II and IV.
     words, long = (slip.split(), level.split()), len(slip) >= 5
@@ -968,10 +968,10 @@ def _synonyms_in(counts: Mapping[str, int]) -> dict[str, str]:
 class Joined(Reading):
     """A column of levels whose different spellings are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one level. Its spelling is the one in ``pairs``, if
-    given. Otherwise, a spelling with both capitals and small letters is preferred, even if it is rare, because the most
-    frequent spelling may differ between parts of a table. ``inspect`` finds the most frequent spelling in the whole
-    table, and proposes ``pairs``.
+    Levels that differ only by case, spaces or Unicode form become one level. The level gets the spelling in ``pairs``,
+    if given. Otherwise, a spelling with both capitals and small letters is preferred, even if it is rare, because the
+    most frequent spelling may differ between parts of a table. ``inspect`` finds the most frequent spelling in the
+    whole table, and proposes ``pairs``.
 
     Parameters
     ----------

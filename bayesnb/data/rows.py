@@ -46,7 +46,7 @@ class TrainingRows:
     ) -> TrainingRows:  # fmt: skip
         """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does.
 
-        If ``soft`` is true, ``y`` may hold soft labels. Each row then becomes one weighted row per class.
+        If ``soft`` is true and ``y`` holds soft labels, each row becomes one weighted row per class.
 
         Raises
         ------
@@ -229,7 +229,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Pseudo-random numbers of rows, computed from the keys of rows. Rows with equal keys get different numbers."""
+    """Pseudo-random numbers of rows, from their keys. Rows with equal keys get different numbers."""
 
     # The number of a row is a hash of its key and of the number of earlier rows with this key.
 

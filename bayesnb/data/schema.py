@@ -65,8 +65,8 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, or the default of the column's type.
 
-        The settings are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, ``table`` must hold their feature
-        columns.
+        Parameters such as ``unseen`` are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, ``table`` must
+        hold their feature columns.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
@@ -146,7 +146,7 @@ class Schema:
         return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
     def with_reasons(self, reasons: Mapping[Any, Mapping[str, Any]]) -> Schema:
-        """A copy with the reason for each feature's family, and the scores of candidate families."""
+        """A copy that stores why each family was chosen, and the scores of candidates."""
         put = {name: replace(self.features[name], **own) for name, own in reasons.items() if name in self.features}
         return replace(self, features={**self.features, **put})
 

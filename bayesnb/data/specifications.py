@@ -480,7 +480,7 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One entry of ``features``: a specification of columns (``None`` for all columns).
+    """One entry of ``features``: a specification and its columns (``None`` for all columns).
 
     ``key`` is its key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is not ``None`` if
     missing cells are flagged. If ``together`` is true, the columns form one feature.

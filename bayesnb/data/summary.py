@@ -84,7 +84,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Convert text columns by their readings, such as ``Date``, and summarise the feature columns that result."""
+        """Convert text columns by their readings, such as ``Date``, and summarise the results."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -170,7 +170,7 @@ def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Na
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """The sum of all summaries."""
+    """Add all summaries in ``parts``."""
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)
     for part in parts:

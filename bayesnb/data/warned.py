@@ -80,7 +80,7 @@ def _impossible_numbers(feature: Feature, table: Table) -> dict[Any, Counter[Any
 
 
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
-    """A sentence per column."""
+    """Yield a sentence about each column with unseen levels or impossible numbers."""
     levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
     flagged = {name for feature in schema.features.values() for name in feature.indicates}
     families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
@@ -121,11 +121,11 @@ def warn_of_rows(
     schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics | None,
     telling: bool,
 ) -> None:  # fmt: skip
-    """Warn of unseen levels, of texts without a known word, and of cells that the fit, by its options ``reading``,
-    would have read differently.
+    """Warn of unseen levels, of texts without a known word, and of cells that the options of the fit (``reading``)
+    would read differently.
 
-    If ``telling`` is true, missing cells are evidence, so the function also warns of absent columns. ``learned`` may be
-    ``None`` if ``telling`` is false and ``reading`` is empty.
+    If ``telling`` is true, missing cells are evidence, so absent columns cause a warning. ``learned`` may be ``None``
+    if ``telling`` is false and ``reading`` is empty.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
@@ -193,7 +193,7 @@ def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterato
 
 
 def said_of_far(found: Mapping[Any, tuple[str, Counter[Any]]], n_rows: int) -> Iterator[str]:
-    """A sentence per column."""
+    """Yield a sentence about each column with numbers far from the learned mean."""
     for name, (learned, counts) in found.items():
         shown = ", ".join(f"{value:g}" for value, _ in counts.most_common(3)) + ", …" * (len(counts) > 3)
         yield (

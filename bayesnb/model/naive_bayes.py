@@ -309,7 +309,7 @@ class Posterior:
     model : NaiveBayes
     statistics : Statistics
     label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
-        The priors of all classes and columns, with the numbers of all hyperparameters.
+        The priors of all classes and columns. All hyperparameters are numbers.
     label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 

@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, a hash of the sums before and after the entry, which reversing does not change."""
+    """For each entry, a hash of the sums before and after it. Reversing ``sums`` does not change this hash."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

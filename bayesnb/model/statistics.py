@@ -189,7 +189,7 @@ class Statistics:
         return True
 
     def without(self, other: Statistics) -> Statistics:
-        """``self - other``, if ``other`` was learned.
+        """Remove the rows of ``other``, which must have been learned.
 
         Raises
         ------

@@ -68,7 +68,7 @@ LARGE = 4_096
 
 
 class NotPlainError(ValueError):
-    """A value that a model file cannot store."""
+    """A value cannot be stored in a model file."""
 
 
 def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:

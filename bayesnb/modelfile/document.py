@@ -103,7 +103,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
     ModelChangedError
         If ``path`` now holds a different model.
     ValueError
-        If a value, such as a callable prior, cannot be written. Nothing is written then.
+        If a value, such as a callable prior, cannot be written. The file is then not written.
     OSError
         If the folder does not exist or cannot be written, or the disk is full. The old file is then unchanged.
     """

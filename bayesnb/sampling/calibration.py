@@ -75,9 +75,10 @@ class Calibration:
         Returns
         -------
         DataFrame (quantity, ...)
-            ``p_value``. ``centre`` is the mean rank on a scale from 0 to 1: above 0.5 if draws are too low, below 0.5
-            if draws are too high. ``spread`` is the standard deviation of the ranks, relative to uniform ranks: above 1
-            if the posterior is too narrow, below 1 if the posterior is too wide.
+            ``p_value`` is small if the ranks are not uniform. ``centre`` is the mean rank on a scale from 0 to 1: above
+            0.5 if draws are too low, below 0.5 if draws are too high. ``spread`` is the standard deviation of the
+            ranks, relative to uniform ranks: above 1 if the posterior is too narrow, below 1 if the posterior is too
+            wide.
         """
         share = (self.ranks[self.p_values.index] + 0.5) / (self.draws + 1)
         uniform = np.sqrt((1 - (self.draws + 1.0) ** -2) / 12)

@@ -1,4 +1,4 @@
-"""Draw independent parameters, and read drawn parameters from a ``DataTree``."""
+"""Draw parameters independently, and read parameters from a ``DataTree``."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def moved(error: RefusedError, row: Any) -> RefusedError:
 
 @contextmanager
 def rows_at(places: Any) -> Iterator[None]:
-    """In errors about selected rows, replace row numbers by ``places`` in the whole table; ``None``: all rows."""
+    """In errors about selected rows, replace row numbers by ``places`` in the whole table, unless ``None``."""
     try:
         yield
     except RefusedError as error:

@@ -90,7 +90,7 @@ def _of_rows(
         )
     if settings.unlabelled is None and len(rows.target.classes):
         warn(
-            f"y is missing in {int((~rows.target.labelled).sum()):,} of {len(rows.target):,} rows, which are learned "
+            f"y is missing in {int((~rows.target.labelled).sum()):,} of {rows.table.n_rows:,} rows, which are learned "
             "by EM: drop them if they should not count, or set unlabelled=nb.Unlabelled() if they should",
             warned.UnlabelledRowsWarning,
         )

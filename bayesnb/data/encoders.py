@@ -261,14 +261,11 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
         # A word without a column does not occur, except in a row that is missing entirely.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     x = validated(feature, x, unseen)
-    said = "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is "
-    _require_no_gap(words, x, said + "missing as a whole or not at all (write 0 for a word that does not occur)")
-    return feature, Bag(x, words)
-
-
-def _require_no_gap(columns: Names, x: Array, said: str) -> None:
     if (gap := gap_in_a_row(x)) is not None:
-        raise RefusedError(said, column=columns[gap[1]], row=gap[0])
+        said = "column {column!r} is missing in row {row}, where other words are counted: a row of a Multinomial is "
+        said += "missing as a whole or not at all (write 0 for a word that does not occur)"
+        raise RefusedError(said, column=words[gap[1]], row=gap[0])
+    return feature, Bag(x, words)
 
 
 def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:

@@ -82,9 +82,6 @@ class Target:
         classes, place = np.unique(distinct, return_inverse=True)
         return cls(_placed(codes, place), classes, declared)
 
-    def __len__(self) -> int:
-        return len(self.codes)
-
     @cached_property
     def labelled(self) -> Array:
         return self.codes >= 0
@@ -95,14 +92,14 @@ class Target:
 
     def of_rows(self, n: int) -> Target:
         """Return this object if it has ``n`` labels; otherwise raise ``ValueError``."""
-        if len(self) != n:
-            raise ValueError(f"X has {n} rows and y has {len(self)}")
+        if len(self.codes) != n:
+            raise ValueError(f"X has {n} rows and y has {len(self.codes)}")
         return self
 
     def require_labels(self, why: str) -> None:
         if not self.complete:
             raise ValueError(
-                f"y is missing in {int((~self.labelled).sum()):,} of {len(self):,} rows, first in row "
+                f"y is missing in {int((~self.labelled).sum()):,} of {len(self.codes):,} rows, first in row "
                 f"{int(np.flatnonzero(~self.labelled)[0])}: {why}; drop those rows"
             )
 

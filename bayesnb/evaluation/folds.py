@@ -140,7 +140,7 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
-    log_joint = np.full((len(target), len(classes)), np.nan)
+    log_joint = np.full((len(target.codes), len(classes)), np.nan)
     for fold in folds:
         log_joint[fold.rows] = fold.ask(of(fold.fitted))
     return log_joint, target.among(classes)

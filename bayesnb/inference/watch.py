@@ -442,7 +442,7 @@ class Watch:
         told = replace(classifier, schema=_with_new_levels(classifier.schema))
         if labelled:
             rows = classifier.rows(X, y)
-            n = len(rows.target)
+            n = rows.table.n_rows
             at = np.flatnonzero(rows.target.labelled)
             if not len(at):
                 return replace(self, lines=kept, labelled=True, rows=self.rows + n)

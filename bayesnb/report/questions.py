@@ -22,18 +22,7 @@ from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of
 from bayesnb.inference.contributions import AVERAGING, OFFSET, in_one
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
-from bayesnb.report.parts import (
-    Bars,
-    Part,
-    Picture,
-    Section,
-    TablePart,
-    digits_of,
-    one_line,
-    readable,
-    spoken,
-    with_interval,
-)
+from bayesnb.report import parts
 from bayesnb.signatures import without_markup
 from bayesnb.wording import FROM_0, Cure, Form, Message, sentences
 
@@ -131,7 +120,7 @@ class Asking:
             self._answers[name] = question.function(model, **given)
         return self._answers[name]
 
-    def section(self, name: str, top: int | None = None) -> Section:
+    def section(self, name: str, top: int | None = None) -> parts.Section:
         found = self.answer(name)
         if name == "tables":
             found = {column: self.model.schema.dated(column, frame) for column, frame in found.items()}
@@ -142,7 +131,7 @@ class Asking:
         judged = Message(said, lead=made.lead, cure=Cure("dependence", self.advice))
         return replace(made, lead=judged, finding=judged)
 
-    def uncertain(self, codes: Array, explain: int, by: str, unit: str, draws: int) -> Section:
+    def uncertain(self, codes: Array, explain: int, by: str, unit: str, draws: int) -> parts.Section:
         """A section about the uncertainty of rows and the most uncertain predictions."""
         log_proba = self.model.predict_log_proba(self.X)
         order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
@@ -151,11 +140,13 @@ class Asking:
         split.insert(0, "true", self.model.classes_[codes[chosen]])
         top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
         first = split.iloc[top[0]]
-        sure = with_interval(first["probability"], first["lower"], first["upper"])
+        sure = parts.with_interval(first["probability"], first["lower"], first["upper"])
         if not first["lower"] <= first["probability"] <= first["upper"]:
             sure += f", median {first['median']:.3g}"
-        place = one_line(split.index[top[0]], 40) + f" ({FROM_0})" * self.numbered
-        finding = f"The most uncertain row is {place}: {one_line(first['prediction'], 60)!r} with probability {sure}."
+        place = parts.one_line(split.index[top[0]], 40) + f" ({FROM_0})" * self.numbered
+        finding = (
+            f"The most uncertain row is {place}: {parts.one_line(first['prediction'], 60)!r} with probability {sure}."
+        )
         made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
         picture, _, legend = made.parts
         learned = "The model has learned these rows, so it is slightly overconfident about them."
@@ -165,24 +156,24 @@ class Asking:
             f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric "
             f"{split['aleatoric'].max():.3g} nats, epistemic {split['epistemic'].max():.3g} nats."
         )
-        parts: list[Part] = [
+        below: list[parts.Part] = [
             replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
             sentences([legend, learned]),
         ]
         notes: dict[Any, None] = {}  # Notes that several rows share are shown once.
         if explain:
-            parts.append(TablePart(readable(split.iloc[top]), f"The rows of the highest {by} entropy"))
+            below.append(parts.TablePart(parts.readable(split.iloc[top]), f"The rows of the highest {by} entropy"))
             asked = np.sort(chosen[top])
             rows = rows_at(self.X, asked)
             rows = replace(rows, source=rows.source.reset_index(drop=True)) if rows.named else rows
             contributions = self.model.explain(rows, unit=unit, prob=self.prob)
             for k in top:
                 own = contributions.xs(np.searchsorted(asked, chosen[k]), level="row")
-                entries, *said = ledger(own, unit, f"Row {one_line(split.index[k])}, ", folded=True)
-                parts.append(entries)
+                entries, *said = ledger(own, unit, f"Row {parts.one_line(split.index[k])}, ", folded=True)
+                below.append(entries)
                 notes |= dict.fromkeys(said)
-        parts += filter(None, [" ".join(notes)])
-        return replace(made, parts=parts, finding=finding)
+        below += filter(None, [" ".join(notes)])
+        return replace(made, parts=below, finding=finding)
 
     @property
     def numbered(self) -> bool:
@@ -192,28 +183,33 @@ class Asking:
         return by_number or (self.form == "command" and index.name is None)
 
 
-def section_of(question: Question, found: Any, top: int | None = None) -> Section:
+def section_of(question: Question, found: Any, top: int | None = None) -> parts.Section:
     """A report section for a result: a sentence, a picture, the first ``top`` table rows, and a legend."""
     shown = question.shown or Shown("", finding=False)
     says, lines = shown.says(found), shown.lines(found)
     frames = lines if isinstance(lines, Mapping) else {"": table_of(question, lines)}
-    parts: list[Part] = []
+    below: list[parts.Part] = []
     if shown.plot is not None and len(next(iter(frames.values()))):
         draw = getattr(plots, shown.plot)
-        parts.append(Picture(lambda: draw(found), shown.title, f"{shown.title}: a picture of the table below."))
+        below.append(parts.Picture(lambda: draw(found), shown.title, f"{shown.title}: a picture of the table below."))
     for name, frame in frames.items():
         if len(frame):
-            parts += shortened(frame, one_line(name) or without_markup(question.summary).rstrip("."), top or shown.top)
-    words = {spoken(name): said for name, said in question.columns.items()}
+            below += shortened(
+                frame, parts.one_line(name) or without_markup(question.summary).rstrip("."), top or shown.top
+            )
+    words = {parts.spoken(name): said for name, said in question.columns.items()}
     columns = [
-        str(name).rpartition(": ")[2] for part in parts if isinstance(part, TablePart) for name in part.frame.columns
+        str(name).rpartition(": ")[2]
+        for part in below
+        if isinstance(part, parts.TablePart)
+        for name in part.frame.columns
     ]
     meant = [
         Message("{name}: {said}.", name=name, said=words[name]) for name in dict.fromkeys(columns) if name in words
     ]
-    parts += filter(None, [sentences(meant), shown.notes(found) if parts else ""])
-    lead = says if parts else says or "The answer has no rows."
-    return Section(shown.title, parts, lead, says if shown.finding else "", folded=True)
+    below += filter(None, [sentences(meant), shown.notes(found) if below else ""])
+    lead = says if below else says or "The answer has no rows."
+    return parts.Section(shown.title, below, lead, says if shown.finding else "", folded=True)
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
@@ -221,26 +217,28 @@ def table_of(question: Question, found: Any) -> pd.DataFrame:
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
-def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
+def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[parts.Part]:
     """The first rows and columns of a table; the caption says how many are shown."""
     shown = zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True)
     cut = " and ".join(f"the first {most:,} of {size:,} {what}" for size, most, what in shown if size > most)
-    yield TablePart(readable(frame.iloc[:top, :WIDEST]), f"{caption}: {cut}" if cut else caption, cut=bool(cut))
+    yield parts.TablePart(
+        parts.readable(frame.iloc[:top, :WIDEST]), f"{caption}: {cut}" if cut else caption, cut=bool(cut)
+    )
 
 
 # The contribution of each value of a row to its log-odds
 
 
-def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
+def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[parts.Part]:
     """The contributions to the log-odds of one row, a legend, and notes on unusual values."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
-    digits = digits_of(pd.Series([sizes[-1], lower[-1], upper[-1]]))
+    digits = parts.digits_of(pd.Series([sizes[-1], lower[-1], upper[-1]]))
     total = f"{sizes[-1]:+.{digits}f}"
-    caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {total} {unit} in all"
-    frame = readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
-    yield TablePart(frame, caption, folded, Bars(sizes, lower, upper, label, against))
+    caption = f"{row}{parts.one_line(label)} against {parts.one_line(against)}: log-odds {total} {unit} in all"
+    frame = parts.readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
+    yield parts.TablePart(frame, caption, folded, parts.Bars(sizes, lower, upper, label, against))
     if OFFSET in contributions.index:
         kinds = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
                 for name in map(str, shown.index)}  # fmt: skip
@@ -281,10 +279,10 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
     middle = "" if lower <= p <= upper else f"median {_probability(median)}, "
     low, high = map(_probability, (lower, upper))
     ends = f"{low} to {high}" if low != high else low
-    said = f"{one_line(shown, 60)}: probability {_probability(p)} ({middle}{prob:.0%} interval: {ends})."
+    said = f"{parts.one_line(shown, 60)}: probability {_probability(p)} ({middle}{prob:.0%} interval: {ends})."
     if shown == best:
         return said
-    return f"{said} The most probable class is {one_line(best, 60)} ({_probability(proba.max())})."
+    return f"{said} The most probable class is {parts.one_line(best, 60)} ({_probability(proba.max())})."
 
 
 def _probability(p: float) -> str:
@@ -297,9 +295,9 @@ def _probability(p: float) -> str:
 def _named(frame: pd.DataFrame) -> Iterator[str]:
     for entry, value, gone in zip(frame.index, frame["value"], frame["missing"], strict=True):
         empty = value is None or value != value
-        text = "" if empty else one_line(value)
+        text = "" if empty else parts.one_line(value)
         said = text if not gone else "missing" if empty else f"{text} (never seen)"
-        yield f"{one_line(entry)} = {said}" if said else one_line(entry)
+        yield f"{parts.one_line(entry)} = {said}" if said else parts.one_line(entry)
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:

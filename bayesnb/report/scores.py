@@ -12,18 +12,7 @@ import pandas as pd
 from bayesnb import learning, plots
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.inference.scorecard import percents
-from bayesnb.report.parts import (
-    Part,
-    Picture,
-    Section,
-    Sentence,
-    TablePart,
-    one_line,
-    row_text,
-    with_error,
-    with_interval,
-    written,
-)
+from bayesnb.report import parts
 from bayesnb.report.questions import Held, answer, intervals, ledger, section_of, shortened
 from bayesnb.wording import Message, at_row
 
@@ -71,22 +60,22 @@ NAMES = {
 }  # fmt: skip
 
 
-def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
+def worth(card: Scorecard, recommendation: Message | str = "") -> parts.Section:
     """The scores of a model and of simple forecasts, and the confusion matrix."""
     digits = 3 if card.rows < 20_000 else 4
-    scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
+    scores = card.table.map(lambda value: parts.written(value, digits)).rename(NAMES).rename_axis("score")
     ends = scores.pop("lower") + "–" + scores.pop("upper")
     scores.insert(1, f"{card.prob:.0%} interval", ends)
-    parts: list[Part] = [
-        TablePart(scores, "Scores"),
+    below: list[parts.Part] = [
+        parts.TablePart(scores, "Scores"),
         f"Scored by {card.how}. {LEGEND} In brackets: {card.prob:.0%} intervals.",
         _confusion(card),
     ]
     lead = Message("{scores} {recommendation}", scores=card.finding, recommendation=recommendation)
-    return Section(WORTH, parts, lead if recommendation else card.finding, _commonest_mistake(card))
+    return parts.Section(WORTH, below, lead if recommendation else card.finding, _commonest_mistake(card))
 
 
-def _confusion(card: Scorecard) -> TablePart:
+def _confusion(card: Scorecard) -> parts.TablePart:
     if len(card.by_class) > MOST_CLASSES:
         wrong = card.confusion.rename_axis(index="true", columns="predicted").stack().rename("rows").reset_index()
         wrong = wrong[(wrong["true"].astype(str) != wrong["predicted"].astype(str)) & (wrong["rows"] > 0)]
@@ -95,13 +84,13 @@ def _confusion(card: Scorecard) -> TablePart:
 
     def shares(name: str) -> list[str]:
         ends = (card.by_class[f"{name}{end}"] for end in ("", "_lower", "_upper"))
-        return [with_interval(*line) for line in zip(*ends, strict=True)]
+        return [parts.with_interval(*line) for line in zip(*ends, strict=True)]
 
     frame = card.confusion.astype(object).set_axis(card.confusion.columns.astype(str), axis=1)
     frame = frame.assign(recall=shares("recall")).rename_axis("true class")
     below = dict(zip(map(str, card.by_class.index), shares("precision"), strict=True))
     frame = pd.concat([frame, pd.DataFrame([below], ["precision"])]).fillna("").rename_axis("true class")
-    return TablePart(frame, "True classes (rows) and predicted classes (columns)", folded=True)
+    return parts.TablePart(frame, "True classes (rows) and predicted classes (columns)", folded=True)
 
 
 def _commonest_mistake(card: Scorecard) -> str:
@@ -110,12 +99,14 @@ def _commonest_mistake(card: Scorecard) -> str:
     if not wrong.any():
         return ""
     row, column = np.unravel_index(wrong.argmax(), wrong.shape)
-    true, taken = (one_line(axis[k], 60) for axis, k in ((card.confusion.index, row), (card.confusion.columns, column)))
+    true, taken = (
+        parts.one_line(axis[k], 60) for axis, k in ((card.confusion.index, row), (card.confusion.columns, column))
+    )
     rows = int(card.by_class["rows"].iloc[row])
     return f"Most frequent error: {wrong[row, column]:,} of the {rows:,} {true!r} rows are predicted as {taken!r}."
 
 
-def estimates(compared: Comparison) -> Section:
+def estimates(compared: Comparison) -> parts.Section:
     """Scores of each estimate (such as MAP) and each dependence, on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     digits = 0 if len(compared.codes) < 1000 else 2 if many else 1
@@ -124,13 +115,13 @@ def estimates(compared: Comparison) -> Section:
         score = line.drop("note").astype(float)
         ends = (100 * score[k] for k in ("accuracy", "accuracy_lower", "accuracy_upper"))
         lines[f"{estimate} *" if estimate in worse else str(estimate)] = {
-            "right in %": with_interval(*ends, digits),
-            "log loss": written(score["log_loss"], 4 if many else 3),
-            "behind the best": with_error(score["difference"], score["se_difference"], 5 if many else 3),
+            "right in %": parts.with_interval(*ends, digits),
+            "log loss": parts.written(score["log_loss"], 4 if many else 3),
+            "behind the best": parts.with_error(score["difference"], score["se_difference"], 5 if many else 3),
             "Brier": score["brier"],
             "ECE": score["ece"],
             "AUC": score["auc"],
-            "regret": written(score.get("regret", np.nan), 4 if many else 3),
+            "regret": parts.written(score.get("regret", np.nan), 4 if many else 3),
             "impossible rows": score.get("impossible", 0) or None,
         }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate").dropna(axis=1, how="all")
@@ -148,7 +139,7 @@ def estimates(compared: Comparison) -> Section:
         text += " impossible rows: held-out rows with probability 0 in every class."
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("regret", 0) > 1e-9]
     unbounded = [name for name in plug_ins if compared.table.loc[name, "regret"] == np.inf]
-    notes: list[Sentence] = compared.regrets(unbounded)
+    notes: list[parts.Sentence] = compared.regrets(unbounded)
     notes += compared.regrets([name for name in plug_ins if name not in unbounded])
     notes += _absent(compared)
     notes += [
@@ -157,27 +148,29 @@ def estimates(compared: Comparison) -> Section:
         if how.by != compared.how["predictive"].by and name in compared.answers
     ]
     finding = compared.recommendation if compared.recommended != compared.default else ""
-    return Section(ESTIMATES, [TablePart(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
+    return parts.Section(ESTIMATES, [parts.TablePart(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
 
 
-def four_estimates(compared: Comparison) -> Section:
+def four_estimates(compared: Comparison) -> parts.Section:
     """A short table of scores by estimate and dependence, with the regret of each plug-in."""
     table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
     lines = {
         name: {
             "parameters": MEANING.get(str(name), f"dependence {name}"),
             "right in %": f"{100 * line['accuracy']:.1f}",
-            "log loss": written(line["log_loss"], 3),
-            "behind the best": with_error(line["difference"], line["se_difference"], 3),
+            "log loss": parts.written(line["log_loss"], 3),
+            "behind the best": parts.with_error(line["difference"], line["se_difference"], 3),
         }
         for name, line in table.dropna().iterrows()
     }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
     plug_ins = [name for name in MEANING if name in compared.answers and name != "predictive"]
-    parts = [TablePart(frame, ""), *compared.regrets(plug_ins[:2])]
+    below = [parts.TablePart(frame, ""), *compared.regrets(plug_ins[:2])]
     never = {name: compared.never(name) for name in plug_ins[2:]}
-    parts += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
-    return Section("", [*parts, *_absent(compared)], "MAP beside full Bayes, on held-out rows (±: standard error)")
+    below += [f"{name} gave probability 0 to the class of {k:,} of them, too." for name, k in never.items() if k]
+    return parts.Section(
+        "", [*below, *_absent(compared)], "MAP beside full Bayes, on held-out rows (±: standard error)"
+    )
 
 
 def _absent(compared: Comparison) -> list[Message]:
@@ -187,7 +180,7 @@ def _absent(compared: Comparison) -> list[Message]:
 
 def estimates_of_row(
     row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str, held_out: int | None = None
-) -> Section:
+) -> parts.Section:
     """The class probabilities of a row under each estimate, and the interval of naive Bayes.
 
     ``held_out`` is the position of the row if no model learned it.
@@ -199,14 +192,14 @@ def estimates_of_row(
         lines[name] = {label: answer["interval"][label][what] for label in labels}
     frame = pd.DataFrame.from_dict(lines, orient="index", dtype=float).add_prefix("p(").add_suffix(")")
     shown = frame.map("{:.3f}".format).replace("nan", "—").rename_axis("estimate")
-    parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
+    below: list[Any] = [parts.TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
     if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
-        parts.append(FOOTNOTE)
+        below.append(FOOTNOTE)
     place = "The row" if held_out is None else f"{at_row(held_out).capitalize()}, left out of each fit:"
-    return Section(f"{place} {row_text(row)}", parts)
+    return parts.Section(f"{place} {parts.row_text(row)}", below)
 
 
-def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
+def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> parts.Section:
     """What each value of a row adds to the log-odds of naive Bayes; ``row`` is the position of a held-out row."""
     proba = clf.predict_proba(frame)[0]
     predicted = clf.classes_[proba.argmax()]
@@ -214,14 +207,14 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
     ends = clf.predict_interval(frame, prob)
     said = answer(proba, ends, clf.classes_, predicted, prob)
-    lead = f"Naive Bayes on the row {row_text(frame.iloc[0])}: {said}"
+    lead = f"Naive Bayes on the row {parts.row_text(frame.iloc[0])}: {said}"
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said} It is {truth}."
     table, *notes = ledger(contributions, "nats")
-    return Section("", [table, intervals(prob, ends.attrs), *notes], lead)
+    return parts.Section("", [table, intervals(prob, ends.attrs), *notes], lead)
 
 
-def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:
+def more_rows(found: pd.DataFrame, compared: Comparison) -> parts.Section:
     """The expected loss after further rows, and the regret of a plug-in."""
     made = section_of(QUESTIONS["worth_of_rows"], found)
     largest = f"more than {found.index[-1]:,.0f}"
@@ -242,7 +235,7 @@ def more_rows(found: pd.DataFrame, compared: Comparison) -> Section:
     return replace(made, title=MORE, parts=[*made.parts, text])
 
 
-def calibration(compared: Comparison, name: str) -> Section:
+def calibration(compared: Comparison, name: str) -> parts.Section:
     """Compare the frequencies of the classes with the predicted probabilities."""
     from bayesnb.model import normalize
 
@@ -277,11 +270,13 @@ def calibration(compared: Comparison, name: str) -> Section:
             figure.axes[1].set_xlabel(plain(f"probability of {what}", 60))
         return figure
 
-    picture = Picture(drawn, CALIBRATION, says)
-    return Section(CALIBRATION, [text, picture, TablePart(frame, "Calibration, bin by bin", folded=True)], folded=True)
+    picture = parts.Picture(drawn, CALIBRATION, says)
+    return parts.Section(
+        CALIBRATION, [text, picture, parts.TablePart(frame, "Calibration, bin by bin", folded=True)], folded=True
+    )
 
 
-def evidence(clf: BayesianNB | Held, table: Table) -> Section:
+def evidence(clf: BayesianNB | Held, table: Table) -> parts.Section:
     """The marginal likelihood of each column, with and without differences between classes."""
     found = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})
@@ -302,6 +297,6 @@ def evidence(clf: BayesianNB | Held, table: Table) -> Section:
             "tells classes apart; below 0, it does not on these rows."
         )
         frame = frame.sort_values("log Bayes factor", ascending=False, kind="stable")
-    return Section(
+    return parts.Section(
         EVIDENCE, [text, *shortened(frame.rename_axis("column"), "Evidence of each column", MOST_COLUMNS)], folded=True
     )

@@ -983,6 +983,44 @@ def test_the_cell_is_named_that_keeps_a_column_from_being_numbers(cells, named, 
     assert cure in str(refused.value)
 
 
+COMMA, POINT = (f"fit the model with features={{'x': nb.Number(decimal=\"{mark}\")}}" for mark in ",.")
+READ = "read the file with "
+
+
+@pytest.mark.parametrize(
+    ("cells", "advice"),
+    [
+        (["7,1", "8,5"], f"write 7.1, {READ}decimal=',', or {COMMA}"),
+        (["7,1", "-", "8,5"], f"write 7.1, {READ}decimal=',' and na_values=['-'], or {COMMA}"),
+        (["1.234,50", "17,2"], f"write 1234.5, {READ}decimal=',' and thousands='.', or {COMMA}"),
+        (["1,234.50", "17.2"], f"write 1234.5, {READ}thousands=',', or {POINT}"),
+        (["7,1", "k.A."], f"if it means missing, {READ}decimal=',' and na_values=['k.A.']"),
+        (["7.1", "k.A."], "if it means missing, write X['x'] = pd.to_numeric(X['x'], errors='coerce')"),
+        (["7.1", "8.5"], f"write X['x'] = pd.to_numeric(X['x']), or {POINT}"),
+        (["7,1 m", "8,5 m"], f"write 7.1, if its unit is that of the other cells, or {COMMA}"),
+        (["1,234", "2,345"], f"{POINT} or features={{'x': nb.Number(decimal=\",\")}}"),
+        (["7,1", "6.5"], "write 7.1"),
+        (["cod", "6.5"], "or fit the model with features={'x': nb.Categorical()}"),
+    ],
+)
+@pytest.mark.parametrize("when", ["predict", "merge"])
+def test_levels_are_proposed_only_for_texts_that_are_no_numbers(cells, advice, when):
+    if when == "merge" and ("-" in cells or cells[0][-1] == "m"):
+        pytest.skip("fitted as numbers")
+    if when == "predict":
+        clf = BayesianNB().fit({"x": [1.5, 2.5, 3.5, 4.5]}, ["a", "a", "b", "b"])
+        with pytest.raises(RefusedError) as refused:
+            clf.predict({"x": cells})
+        assert READ not in refused.value.args[0].written("command")
+    else:
+        one = BayesianNB({"x": "gaussian"}).fit({"x": [1.5, 2.5]}, ["a", "b"])
+        other = BayesianNB().fit({"x": cells}, ["a", "b", "a"][: len(cells)])
+        with pytest.raises(RefusedError) as refused:
+            one.merge(other)
+    assert str(refused.value).endswith(f": {advice}") or "cod" in cells
+    assert ("Categorical" in str(refused.value)) == ("cod" in cells)
+
+
 @pytest.mark.parametrize("mark", [".", ","])
 @pytest.mark.parametrize(
     ("unit", "said"),

@@ -162,15 +162,10 @@ class Column:
             text, write = culprit(self.name, [str(v) for _, v in odd], alone, cells)
             row, example = next((row, v) for row, v in odd if str(v) == text)
             if not isinstance(example, str):
-                write = "give all cells one type"
+                truths, write = held, "give all cells one type"
+            advice, more = to_numbers(self.name, [] if truths else cells, text, write)
             raise RefusedError(
-                said + ": {write}, or fit the model with {cure}",
-                column=self.name,
-                value=example,
-                row=row,
-                write=write,
-                expected="numbers",
-                cure=Cure("features", "Categorical" if len(str(example).split()) < 3 else "Text", self.name),
+                said + ": " + advice, column=self.name, value=example, row=row, expected="numbers", **more
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
@@ -282,6 +277,49 @@ def culprit(
         return text, said or "write the number without its unit"
     text = (words or [text for text in texts if amounts.number_in(text)] or texts)[0]
     return text, write(text) or to_mend(column, text, alone)
+
+
+def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple[str, dict[str, Any]]:
+    """Advice on texts where numbers are needed, as a template and its values.
+
+    ``write`` is the advice on the text ``odd``. If the texts are numbers with one unit and one decimal mark, perhaps
+    beside markers of missing cells, the advice is how to read them so.
+    """
+    marks = sorted({text for text in texts if text.strip().lower() in {*amounts.GAPS, *amounts.MARKS}})
+    numbers = {text.strip(): amounts.measured(text) for text in {*texts} - {*marks}}
+    cells = [cell for cell in numbers.values() if cell is not None and not cell.bound]
+    decimals = [mark for mark in amounts.FRACTIONS if all(mark in cell.values for cell in cells)]
+    if all(len({*cell.values.values()}) == 1 for cell in cells):
+        decimals = decimals[:1]
+    units = {cell.unit for cell in cells}
+    if not decimals or len(units) != 1 or len(cells) < len(numbers):
+        found = amounts.measured(odd) if texts else None
+        if found is not None and not found.bound:
+            return "{write}", {"write": write}
+        kind = "Bounded" if found is not None else "Categorical" if len(odd.split()) < 3 else "Text"
+        return "{write}, or fit the model with {cure}", {"write": write, "cure": Cure("features", kind, column)}
+    cures = tuple(Cure("features", number_word(mark), column) for mark in decimals)
+    if units != {""}:
+        return "{write}, or fit the model with {cure}", {"write": write, "cure": cures}
+    groups = {*"".join(numbers)} & {*"'’,.", *amounts.SPACES} - {*decimals}
+    options = [f"decimal={mark!r}" for mark in decimals if mark == ","] + [f"thousands={mark!r}" for mark in groups]
+    options += [f"na_values={marks}"] * bool(marks)
+    *first, last = options or [""]
+    file = f"read the file with {', '.join(first)}{' and ' * bool(first)}{last}"
+    if not options:
+        file = f"write X[{column!r}] = pd.to_numeric(X[{column!r}])"
+    if any(mark.strip().lower() not in amounts.GAPS for mark in marks):
+        if len(options) > 1:
+            write = Spelled(f"if it means missing, {file}", f"if it means missing, {missing_in(column, odd).command}")
+        return "{write}", {"write": write}
+    number = amounts.number_in(odd)
+    said = [f"write {number}, "] * (number not in ("", odd)) + [f"{file}, or "] * (len(decimals) == 1)
+    return "{write}fit the model with {cure}", {"write": Spelled("".join(said), ""), "cure": cures}
+
+
+def number_word(decimal: str | None) -> Spelled:
+    """``Number`` with a decimal mark, in Python and on the command line."""
+    return Spelled(f'nb.Number(decimal="{decimal}")', f"number:{decimal}")
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:

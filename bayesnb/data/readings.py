@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data import amounts
-from bayesnb.data.columns import Column, Names, culprit, to_mend
+from bayesnb.data.columns import Column, Names, culprit, number_word, to_mend
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
 
@@ -150,7 +150,7 @@ class Number(OfNumbers):
 
     @property
     def spelled(self) -> Spelled:
-        return Spelled(f'nb.Number(decimal="{self.decimal}")', f"number:{self.decimal}")
+        return number_word(self.decimal)
 
     @property
     def said(self) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data import growing
-from bayesnb.data.columns import Names
+from bayesnb.data.amounts import is_float
+from bayesnb.data.columns import Names, culprit, to_numbers
 from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind
 from bayesnb.data.inferring import in_place, name_of, readings_in
 from bayesnb.data.readings import are_sentences
@@ -214,14 +215,15 @@ def alike(one: Any, other: Any) -> tuple[Any, Any]:
         for text, named in ((mine, theirs), (theirs, mine)):
             # Texts are counted as levels until all parts are read, also for a family that reads numbers.
             if text.origin.inferred and text.kinds == ("text",) and named.origin.kind == "specified":
-                raise RefusedError(
+                column, texts = text.named[0], [*map(str, text.levels[0])]
+                odd = [each for each in texts if not is_float(each)] or texts
+                value, write = culprit(column, odd, len(odd) == 1, texts)
+                advice, more = to_numbers(column, texts, value, write)
+                said = (
                     "column {column!r} holds text ({value!r}) in one part of the table, and {expected} reads no text: "
-                    "convert it, or fit the model with {cure}",
-                    column=text.named[0],
-                    value=text.levels[0][0],
-                    expected=type(named.family).__name__,
-                    cure=Cure("features", "Categorical", text.named[0]),
                 )
+                expected = type(named.family).__name__
+                raise RefusedError(said + advice, column=column, value=value, expected=expected, **more)
     return replace(one, schema=a[0], statistics=a[1]), replace(other, schema=b[0], statistics=b[1])
 
 

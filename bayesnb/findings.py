@@ -17,9 +17,9 @@ import pandas as pd
 from pandas.api import types
 
 from bayesnb.data import amounts, improving, readings, warned
-from bayesnb.data.arrow import marks_in
+from bayesnb.data.arrow import marks_in, spelled
 from bayesnb.data.columns import Column, all_but, missing_in
-from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, are_sentences, marks
+from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, OfNumbers, are_sentences, marks
 from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
@@ -96,7 +96,8 @@ class Remark:
     command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
     if the user must decide: specifying any family settles the finding, and the suggested command specifies none.
     ``mark`` is a text that may mean missing. ``far`` is true if the finding is about numbers far from all others,
-    ``tells`` if it is about a column that predicts the class by itself.
+    ``tells`` if it is about a column that predicts the class by itself. ``decimal`` is the decimal mark of the first
+    cure if only other columns settle the mark, or "?" if no column does.
     """
 
     column: Any
@@ -109,6 +110,7 @@ class Remark:
     mark: str = ""
     far: bool = False
     tells: bool = False
+    decimal: str = ""
 
     @classmethod
     def of_family(
@@ -203,11 +205,15 @@ class Findings:
 
     def of_numbers(self, table: Table) -> Findings:
         """A copy that stores which columns of text hold numbers in ``table``, the inspected table."""
-        found, advised = {}, self.features
-        frame = without(_with_texts(table), marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
+        whole, cures = _with_texts(table), [r.cures[0] for r in self.remarks if r.cures and not r.asks]
+        advised = {cure.column: own for cure in cures if isinstance(own := parsed(cure.word), Number)}
+        frame = without(whole, marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
+        texts = whole.select_dtypes(exclude=["number", "bool"])
+        found = {name: Number(".", "") for name in frame.select_dtypes("number") if name in texts}
         for name in frame.select_dtypes(exclude=["number", "bool"]):
-            for reading in (advised.get(name), readings.default_reading(Column(name, frame[name]))):
-                if isinstance(reading, Number) and not reading.unit:
+            column = Column(name, frame[name])
+            for reading in (advised.get(name), readings.default_reading(column)):
+                if isinstance(reading, Number) and not (reading.unit or readings.amounts_in(readings.texts_of(column))):
                     found.setdefault(name, reading)
         return replace(self, numbers=found)
 
@@ -379,9 +385,16 @@ def examine(
     frame = looked_at(frame, LOOKED_AT)
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
-    whole, (frame, kinds, dates, found) = frame, _read(frame, target, declares)
+    found = _examined(frame, target, rows, layouts, declares)
+    return _settled(found, frame[[name for name in frame if name != target]], layouts)
+
+
+def _examined(
+    frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLayout], declares: Collection[Any]
+) -> list[Remark]:
+    whole, (frame, kinds, dates, plain, found) = frame, _read(frame, target, declares)
     # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
-    marked = {remark.column for remark in found}
+    marked = {remark.column for remark in found} - plain
     labels = frame[target] if target is not None and target in frame.columns else None
     of_columns = [r for name in frame if name != target for r in _column(frame[name], labels, name in marked)]
     of_columns = [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
@@ -417,14 +430,18 @@ def examine(
     without_remark = dropped | {days_of(name) for name in dates if name in dropped}
     found = [remark for remark in found if remark.drop or remark.column not in without_remark]
     found = [*_counts(looked_at(frame.drop(columns=dropped - {target}), MOST_ROWS), target), *found]
-    rest = without(frame, marks_of(found))
+    rest = without(frame, marks_of(found), typed=bool(layouts))
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # Treat the marker as missing and examine the remaining cells again.
         marked = [remark for remark in found if remark.option]
         numeric = {*frame.select_dtypes("number")}
-        again = [remark for remark in examine(rest, target, rows, layouts, declares) if remark not in marked]
+        again = [remark for remark in _examined(rest, target, rows, layouts, declares) if remark not in marked]
         # A column read as levels is not described as numbers too, as it would be after the remedy.
-        levels = {remark.column for remark in marked if remark.serious and remark.column not in numeric} - kinds.keys()
+        levels = (
+            {remark.column for remark in marked if remark.serious and remark.column not in numeric}
+            - kinds.keys()
+            - plain
+        )
         found = marked + [r for r in again if r.column not in levels or r.cures or r.option or r.drop or r.serious]
     place[None] = len(place)
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
@@ -437,9 +454,10 @@ def days_of(name: Any) -> str:
 
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
-) -> tuple[pd.DataFrame, dict[str, pd.Series], dict[str, tuple[pd.Series, str]], list[Remark]]:
+) -> tuple[pd.DataFrame, dict[str, pd.Series], dict[str, tuple[pd.Series, str]], set[Any], list[Remark]]:
 
     found: list[Remark] = []
+    plain = set[Any]()
     kinds: dict[str, pd.Series] = {}
     dates: dict[str, tuple[pd.Series, str]] = {}
     labels = frame[target] if target is not None and target in frame.columns else None
@@ -453,6 +471,8 @@ def _read(
             continue
         texts = () if fitting or column.declared else readings.texts_of(column)
         money = readings.amounts_in(texts, warned.looks_like_identifier(len(texts), column.values.count()))
+        cells = column.values.dropna()
+        written = None if fitting or money else _as_text(cells.astype(str), _counted(cells))
         if len(money) == 1:
             numbers, unit = money[0].read(column)[name], money[0].unit
             named = column.values.map(lambda cell: bool(amounts.unit_of(cell))).sum()
@@ -464,6 +484,9 @@ def _read(
             # Families of numbers read currencies, so they may be proposed too.
             of_currency = amounts.is_currency(unit)
             frame = frame.assign(**{name: numbers}) if of_currency else frame.drop(columns=name)
+        elif written is not None and written.cures and not written.asks:
+            found, plain = [*found, written], plain | {name}
+            frame = frame.assign(**{name: parsed(written.families[0]).read(column)[name]})
         elif not fitting and not money:
             # Without the markers, the column is examined again. Markers that stay levels are examined now.
             if partly := [*_marked(name, column.values)] or [*_in_part(name, column)]:
@@ -477,7 +500,11 @@ def _read(
                 "{what}, such as {value!r}, which leave {open} open, so they are read as levels: {cures}",
                 what=both[0].said, value=texts[0], open=both[0].left_open(texts, both), cures=cures,
             )  # fmt: skip
-            found, frame = [*found, Remark(name, said, True, cures=cures, asks=True)], frame.drop(columns=name)
+            # Numbers with a text that is no usual unit may be names, such as "Room 1,200".
+            names = not fitting and all(map(amounts.unit_of, texts))
+            decimal = "?" * (isinstance(both[0], OfNumbers) and not names)
+            found.append(Remark(name, said, True, cures=cures, asks=True, decimal=decimal))
+            frame = frame.drop(columns=name)
         else:
             said, cures, (numbers, own_kinds) = reading.read_as(name), (), reading.numbers(column)
             if isinstance(reading, Date) and reading.format != "time":
@@ -508,7 +535,27 @@ def _read(
             else:
                 frame = frame.copy(deep=False)
                 frame[name] = numbers
-    return frame, kinds, dates, found
+    return frame, kinds, dates, plain, found
+
+
+def _settled(remarks: list[Remark], frame: pd.DataFrame, layouts: Sequence[CsvLayout]) -> list[Remark]:
+    """Prefer the decimal mark that the numbers of other columns need, where a column leaves it open."""
+    if not any(remark.decimal for remark in remarks):
+        return remarks
+    marks = {mark for layout in layouts for mark in layout.settled}
+    for name in frame.select_dtypes(exclude=["number", "bool"]):
+        column = Column(name, frame[name])
+        if all(isinstance(own, OfNumbers) for own in readings.recognised_in(column)):
+            marks |= amounts.marks_needed(readings.texts_of(column))
+    found = []
+    for remark in remarks:
+        if remark.decimal and len(marks) == 1:
+            cures = sorted(remark.cures, key=lambda cure: parsed(cure.word).decimal not in marks)
+            text = "{said}; other columns have decimal " + ("commas" if "," in marks else "points")
+            said, decimal = Message(text, said=remark.said), min(marks)
+            remark = replace(remark, said=said, cures=tuple(cures), asks=False, decimal=decimal)
+        found.append(remark)
+    return found
 
 
 def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark]:
@@ -620,6 +667,9 @@ def assumed(remarks: Collection[Remark]) -> Message | None:
     zeros = [r.column for r in remarks if r.mark == "0" and r.cures and r.column not in dropped]
     what = [f"{', '.join(marks)} mean{'s' * (len(marks) == 1)} missing"] * bool(marks)
     what += [f"0 is an amount in {', '.join(map(str, zeros))}"] * bool(zeros)
+    for mark, called in ((",", "comma"), (".", "point")):
+        if named := [str(r.column) for r in remarks if r.decimal == mark and r.column not in dropped]:
+            what.append(f"the decimal mark of {Remarks((*named,), Remark(None, '')).names} is a {called}")
     said = "{settings} that {what}" + ", and {read} all other cells as values" * bool(what)
     said += ": change {them} where this is wrong."
     if telling := [*dict.fromkeys(str(r.column) for r in remarks if r.tells and r.column not in dropped)]:
@@ -630,8 +680,11 @@ def assumed(remarks: Collection[Remark]) -> Message | None:
     return Message(said, settings=settings, what=" and that ".join(what), read=read, them=them) if what else None
 
 
-def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
-    """Read ``marks`` as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers."""
+def without(frame: pd.DataFrame, marks: Collection[str], typed: bool = False) -> pd.DataFrame:
+    """Read ``marks`` as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers.
+
+    Numbers with a decimal comma become numeric only if ``typed``, as in a CSV file.
+    """
     if not marks:
         return frame
     found = {}
@@ -644,10 +697,10 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
         elif types.is_numeric_dtype(cells):
             found[name] = cells.mask(cells.isin([float(mark) for mark in own if re.fullmatch(NUMBER, mark)]))
         else:
-            held = cells.mask(cells.astype(str).str.strip().isin(own))
+            held = cells.mask(cells.astype(str).str.strip().isin(spelled(own)))
             texts = held.dropna().astype(str).str.strip()
             read = len(texts) < cells.notna().sum() and len(texts) and texts.str.fullmatch(NUMBER).all()
-            plain = read or len(texts) == cells.notna().sum()
+            plain = not typed or read or len(texts) == cells.notna().sum()
             numbers, odd = ([], []) if plain else readings.numbers_among(texts.unique())
             if len(numbers) == 1 and not (odd or numbers[0].unit):
                 held = pd.Series(numbers[0].read(Column(name, held))[name], held.index)
@@ -660,8 +713,7 @@ def _column(values: pd.Series, labels: pd.Series | None, amount: bool) -> Iterat
     if held.empty:
         yield Remark(name, "no row has a value", drop=True)
         return
-    levels = held.value_counts()
-    levels = levels[levels > 0]  # A categorical type has further levels, which other rows may hold.
+    levels = _counted(held)
     if len(levels) == 1:
         yield Remark(name, f"constant: every value is {_short(levels.index[0])}", drop=len(values) > 1)
         return
@@ -672,6 +724,11 @@ def _column(values: pd.Series, labels: pd.Series | None, amount: bool) -> Iterat
         yield from _numbers(name, held.astype(float), levels, labels, amount)
     else:
         yield from _texts(name, held.astype(str), levels, labels, getattr(held.dtype, "ordered", False))
+
+
+def _counted(held: pd.Series) -> pd.Series:
+    levels = held.value_counts()
+    return levels[levels > 0]  # A categorical type has further levels, which other rows may hold.
 
 
 def preferred(values: pd.Series, labels: pd.Series) -> Cure | None:
@@ -697,26 +754,8 @@ def _texts(
         said = "levels from {low!r} to {high!r}. If they are steps of a scale: {cure}"
         yield Remark.of_family(name, family, said, asks=True, low=order[0], high=order[-1])
         return
-    # Codes such as 000123 stay text, although each of them parses as a number.
-    # Few levels such as 19,25 and 38,5 are numbers; 1,2 and 1,3 may be two choices each.
-    commas = k > 2 and texts.str.fullmatch(r"\d{2,}(,\d{1,2})?").all() and texts.str.contains(",").any()
-    numeric = (k > 10 or commas) and not texts.str.match(r"0\d").any()
-    numbers, odd = readings.numbers_among(levels.index) if numeric else ([], [])
-    if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or readings.no_numbers_in(levels.index)):
-        cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
-        odd = sorted(odd, key=lambda text: (-levels[text], text))
-        if odd:
-            plain = texts[~texts.isin([*map(str.strip, odd)])].map(amounts.is_float).all()
-            said = all_but("numbers", name, odd, plain)
-        else:
-            text = "text" if len(cures) == 1 else "text with an unknown decimal mark"
-            said = Message(
-                "numbers written as {text}, such as {value!r}, read as levels: {cures}",
-                text=text, value=min(map(str, levels.index)), cures=cures,
-            )  # fmt: skip
-        asks = bool(odd) or len(cures) > 1 or not readings.written_as_text(levels.index)
-        option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
-        yield Remark(name, said, True, option=option, cures=cures, asks=asks)
+    if (written := _as_text(held, levels)) is not None:
+        yield written
         return
     if k >= MANY_LEVELS and (pairs := texts.str.fullmatch(PAIR)).mean() > 0.9:
         said = (
@@ -760,6 +799,33 @@ def _texts(
 
 MANY_LEVELS = 20
 """A column with at least this number of levels may need another family."""
+
+
+def _as_text(held: pd.Series, levels: pd.Series) -> Remark | None:
+    """A remark about numbers written as text, perhaps beside a few other texts."""
+    name, k, texts = held.name, len(levels), held.str.strip()
+    # Codes such as 000123 stay text, although each of them parses as a number.
+    # Few levels such as 19,25 and 38,5 are numbers; 1,2 and 1,3 may be two choices each.
+    commas = k > 2 and texts.str.fullmatch(r"\d{2,}(,\d{1,2})?").all() and texts.str.contains(",").any()
+    numeric = (k > 10 or commas) and not texts.str.match(r"0\d").any()
+    numbers, odd = readings.numbers_among(levels.index) if numeric else ([], [])
+    if (odd or numbers) and (texts.isin([*map(str.strip, odd)]).mean() < 0.2 or readings.no_numbers_in(levels.index)):
+        cures = () if odd else tuple(Cure("features", each.spelled, name) for each in numbers)
+        odd = sorted(odd, key=lambda text: (-levels[text], text))
+        if odd:
+            plain = texts[~texts.isin([*map(str.strip, odd)])].map(amounts.is_float).all()
+            said = all_but("numbers", name, odd, plain)
+        else:
+            text = "text" if len(cures) == 1 else "text with an unknown decimal mark"
+            said = Message(
+                "numbers written as {text}, such as {value!r}, read as levels: {cures}",
+                text=text, value=min(map(str, levels.index)), cures=cures,
+            )  # fmt: skip
+        asks = bool(odd) or len(cures) > 1 or not readings.written_as_text(levels.index)
+        option = ("--na", f"{name}={odd[0]}") if len(odd) == 1 else ()
+        decimal = "?" * (len(cures) == 2)
+        return Remark(name, said, True, option=option, cures=cures, asks=asks, decimal=decimal)
+    return None
 
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:

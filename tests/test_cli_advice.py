@@ -514,3 +514,83 @@ def test_the_option_that_keeps_a_class_named_like_a_marker_ends_the_question(run
     _, out, _ = run("inspect", "t.csv", "--target", "harm")
     assert "--na harm=none; if it is a class, --keep-na harm=none, which ends this question" in " ".join(out.split())
     assert "class 'none'" not in run("inspect", "t.csv", "--target", "harm", "--keep-na", "harm=none")[1]
+
+
+def commas(numbers, form="{:.2f}"):
+    return [form.format(x).replace(".", ",") for x in numbers]
+
+
+AS_TEXT = {
+    "skewed": lambda rng, y: rng.lognormal(3 + (y == "b"), 1),
+    "a marker": lambda rng, y: np.where(rng.random(len(y)) < 0.1, -999, rng.normal(5, 1, len(y))),
+    "zeros": lambda rng, y: np.where(rng.random(len(y)) < 0.3, 0, rng.lognormal(3, 0.2, len(y))),
+    "counts the rows": lambda _, y: np.arange(len(y)) + 1.0,
+    "a typing error": lambda rng, y: np.append(rng.normal(5, 1, len(y) - 1), 500),
+    "plain": lambda rng, y: rng.normal(5, 1, len(y)),
+}
+"""Columns of numbers, by what deserves attention in them."""
+
+
+@pytest.mark.parametrize("kind", AS_TEXT)
+@pytest.mark.parametrize("container", ["csv", "parquet"])
+def test_numbers_written_as_text_are_examined_and_fitted_as_in_a_file(run, kind, container):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 300)
+    numbers = AS_TEXT[kind](rng, y).round(2)
+    as_text = pd.DataFrame({"x": commas(numbers), "z": rng.normal(size=300), "y": y})
+    as_numbers = as_text.assign(x=numbers)
+    found, expected = nb.inspect(as_text, "y"), nb.inspect(as_numbers, "y")
+    said = [str(remark.said) for remark in found.remarks if "numbers written as text" not in remark.said]
+    assert said == [str(remark.said) for remark in expected.remarks]
+    clf = BayesianNB(found.features, dependence=None).fit(found.mended(as_text).drop(columns="y"), y)
+    if container == "csv":
+        as_text.assign(z=commas(as_text["z"], "{:.17g}")).to_csv("t.csv", sep=";", index=False)
+    else:
+        as_text.to_parquet("t.parquet")
+    code, out, _ = run("inspect", f"t.{container}", "--target", "y")
+    assert code == 0
+    code, _, err = run(*shlex.split(out.rpartition("bayesnb ")[2]), "--dependence", "none")
+    assert code == 0, err
+    mended = found.mended(as_text).drop(columns="y")
+    np.testing.assert_allclose(load("t.bayesnb").predict_proba(mended), clf.predict_proba(mended), rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("others", "mark"),
+    [
+        ({"t": ",", "price": ","}, ","),
+        ({"t": "."}, "."),
+        ({"price": ","}, ","),
+        ({"t": ",", "price": "."}, None),
+        ({}, None),
+    ],
+)
+def test_other_columns_settle_a_decimal_mark_in_the_advice_only(run, others, mark, order):
+    rng = np.random.default_rng(0)
+    y, lat = rng.choice(["a", "b"], 200), rng.normal(60, 1, 200)
+    table = {"lat": [f"{x:.3f}°".replace(".", ",") for x in lat], "y": y}
+    if mark == ".":
+        table["lat"] = [f"{x:.3f}°" for x in lat]
+    for name, own in others.items():
+        table[name] = [f"{x:.1f}{' €' * (name == 'price')}".replace(".", own) for x in rng.normal(7, 1, 200)]
+    frame = pd.DataFrame(table)[[*table][::order]]
+    frame.to_csv("t.csv", sep=";", index=False)
+    found = nb.inspect(frame, "y")
+    code, out, _ = run("inspect", "t.csv", "--target", "y")
+    assert code == 0
+    *screen, command = out.strip().splitlines()
+    assumes = " ".join(screen).partition("The last line assumes")[2]
+    with pytest.warns(nb.errors.NumbersAsLevelsWarning, match="'lat': its .* levels are numbers with '°'"):
+        assert BayesianNB().fit(frame[["lat"]], y).describe()["family"].tolist() == ["Categorical"]
+    if mark is None:
+        assert "lat" not in found.features
+        assert "number:" not in command
+        assert not assumes
+        return
+    assert found.features["lat"] == nb.Number(decimal=mark)
+    assert f"lat=number:{mark}" in command
+    assert f"the decimal mark of lat is a {'comma' if mark == ',' else 'point'}" in assumes
+    assert "the decimal mark of lat is" in str(found)
+    stated = run("inspect", "t.csv", "--target", "y", "--feature", "lat=number:.")[1]
+    assert "decimal mark" not in stated

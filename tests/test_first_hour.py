@@ -491,7 +491,7 @@ def test_a_warning_about_numbers_read_as_levels_names_the_remedy_or_a_finding_of
     assert ("to_numeric" in message) == (mark == "." and word is not None)
     assert (f"features={{'size': nb.Number(decimal=\"{mark}\")}}" in message) == (word is None)
     assert ("'abc'" in message) == (word is not None)
-    assert [remark.column for remark in found.remarks] == ["size"]
+    assert {remark.column for remark in found.remarks} == {"size"}
     assert BayesianNB(found.features).fit(found.mended(X), y).describe()["family"].tolist() == ["Gaussian"]
 
 

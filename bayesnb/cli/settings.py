@@ -117,7 +117,9 @@ class Settings:
         spec = self.features().get(str(remark.column))
         if isinstance(spec, Missing):
             remark = remark.within("Missing")
-        return remark if spec is None else replace(remark, drop=False)
+        if spec is None:
+            return replace(remark, decimal=remark.decimal * (self.of_all is None))
+        return replace(remark, drop=False, decimal="")
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, except ``dependence`` and the priors from ``--m``. Class labels are text."""

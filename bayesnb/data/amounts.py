@@ -207,6 +207,13 @@ def decimal_of(texts: Iterable[str]) -> str:
     return "." if any("," not in cell.values for cell in cells) or all("." in cell.values for cell in cells) else ","
 
 
+def marks_needed(texts: Collection[str]) -> set[str]:
+    """The decimal marks that numbers such as 5,07 need; empty if at least a fifth of the texts are no numbers."""
+    cells = [cell for text in texts if (cell := measured(text)) is not None]
+    of_numbers = len(cells) > 0.8 * len(texts)
+    return {mark for cell in cells if len(cell.values) == 1 for mark in cell.values} if of_numbers else set()
+
+
 def number_in(text: str, decimal: str = ".") -> str:
     """Reformat the number in a text: "1.234,50 €" becomes "1234.5". Return "" for ambiguous or long numbers."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()

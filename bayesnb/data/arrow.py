@@ -63,7 +63,7 @@ def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
                 column = column.dictionary_decode()
             kind = column.type
             if marks and is_text(kind):
-                gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(marks, kind))
+                gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(spelled(marks), kind))
             elif marks and (kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind)):
                 numbers = pa.array(map(float, filter(is_float, marks)), pa.float64())
                 gone = pc.is_in(column.cast(pa.float64(), safe=False), numbers)
@@ -82,6 +82,12 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
         if named in (None, str(column)):
             found.append(mark if named is None else mark[len(named) + 1 :])
     return found
+
+
+def spelled(marks: Sequence[str]) -> list[str]:
+    """The markers as texts may write them: a column of numbers may spell 99 as 99.0."""
+    whole = [mark for mark in marks if mark.lstrip("-").isdecimal()]
+    return [*marks, *(mark + zero for mark in whole for zero in (".0", ".00", ",0", ",00"))]
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from bayesnb.data import decoding
 from bayesnb.data.amounts import FRACTIONS, GAPS, measured, with_other_mark
-from bayesnb.data.arrow import batch_rows, marks_in, message_of
+from bayesnb.data.arrow import batch_rows, marks_in, message_of, spelled
 from bayesnb.data.decoding import Workspace
 
 QUOTE = '"'
@@ -101,6 +101,7 @@ class CsvLayout:
     kinds: Mapping[str, str] = field(default_factory=dict)  # For all files: empty, integer, real, boolean or text.
     marks: Mapping[str, str] = field(default_factory=dict)  # The decimal mark of a column; "" if it has none.
     rewritten: Mapping[str, str] = field(default_factory=dict)  # Decimal marks that differ from ``Format.decimals``.
+    settled: frozenset[str] = frozenset()  # The decimal marks that some columns of numbers need.
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
@@ -160,7 +161,8 @@ def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False
         gaps = {column: texts for column, texts in layout.gaps.items() if kinds[column] != "text"}
         # Typed numbers do not tell the mark of texts.
         other = _rewritten(layout, format, set() if typed else {own[c] for c in own if c not in format.text} - {""})
-        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps, rewritten=other))
+        settled = frozenset(() if typed else {own[c] for c in own if EITHER not in layout.types[c]} - {""})
+        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps, rewritten=other, settled=settled))
     return found
 
 
@@ -456,9 +458,7 @@ def _cells(layout: CsvLayout) -> list[str]:
     of_others = {text for texts in kept.values() for text in texts} & {*MISSING}
     for k, column in enumerate(layout.names):
         marks = marks_in(column, layout.na, layout.names)
-        # A column of numbers may spell 99 as 99.0.
-        zeros = (mark + zero for mark in marks if mark.lstrip("-").isdecimal() for zero in (".0", ".00", ",0", ",00"))
-        missing = {f"trim(c{k})": [*marks, *zeros], f"c{k}": sorted(of_others - {*kept[column]})}
+        missing = {f"trim(c{k})": spelled(marks), f"c{k}": sorted(of_others - {*kept[column]})}
         gone = " OR ".join(f"{c} IN ({', '.join(map(_text, texts))})" for c, texts in missing.items() if texts)
         found.append(f"(CASE WHEN {gone} THEN NULL ELSE c{k} END)" if gone else f"c{k}")
     return found

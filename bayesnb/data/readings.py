@@ -1135,8 +1135,8 @@ def numbers_for_a_family(column: Column, only_money: bool) -> Number | None:
     texts = texts_of(column)
     of_any = not only_money and all(map(amounts.unit_of, texts))
     found = [own for own in amounts_in(texts) if of_any or amounts.is_currency(own.unit)]
-    if not (found or only_money or all(map(amounts.is_float, texts))):
-        found = [own for own in _numbers_in(texts, True, "") if not own.unit]  # Decimal commas
+    if not (found or only_money):
+        found = [own for own in _numbers_in(texts, True, "") if not own.unit]
     return found[0] if len(found) == 1 else None
 
 

@@ -123,7 +123,7 @@ _LEARNING: WeakSet[Any] = WeakSet()
 
 
 def _without_locks() -> None:
-    """Forget the locks in a forked process."""
+    """Drop all locks in a forked process."""
     # The threads that held them do not run there.
     _LOCKS.clear()
     _LEARNING.clear()
@@ -643,9 +643,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            Also if ``estimate``, ``class_prior`` or ``unknown`` was changed after the fit, because predictions still
-            use the old value.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``. If
+            ``estimate``, ``class_prior`` or ``unknown`` was changed after the fit, because predictions still use the
+            old value.
         OSError
             If the folder does not exist or cannot be written.
 

@@ -33,9 +33,9 @@ def explain(
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
     data set, or a path as for `fit`; a model is fitted to DATA first. With a model file MODEL instead of DATA, the row
-    comes from the table NEW or from --set. If --row is given, --set changes its values. The prior and all contributions
-    sum to the log-odds. With --dependence none, missing values contribute nothing. The output also shows how
-    informative each missing value would be about the class if it were observed.
+    comes from the table NEW or from --set. If --row is given, --set changes values of this row. The prior and all
+    contributions sum to the log-odds. With --dependence none, missing values contribute nothing. The output also shows
+    how informative each missing value would be if the value were observed.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section, row_text
@@ -135,8 +135,8 @@ def watch(
 
     The command raises an alarm if the rows no longer follow the model. Checking the stream after every row does not
     make false alarms more probable. If the rows have a class column, the command watches the class frequencies, and the
-    distribution of each column in each class. Otherwise, it watches only categorical and 0/1 columns, and with
-    --learned also columns of numbers. The output names the columns that are not watched.
+    distribution of each column in each class. Without a class column, the command watches only categorical and 0/1
+    columns, and with --learned also columns of numbers. The output names the columns that are not watched.
     """
     from bayesnb import checks
     from bayesnb.inference.classifier import index_of

@@ -32,8 +32,8 @@ def inspect(
     """Show how each column is read; or show what a model contains.
 
     For a model, the output shows the leave-one-out score of the learned rows, and how informative each column is by
-    itself. For a table, the output shows how each column is read, and what deserves attention. It ends with the command
-    that fits a model with the advised options.
+    itself. For a table, the output shows how each column is read, and what deserves attention. The output ends with the
+    command that fits a model with the advised options.
     """
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled

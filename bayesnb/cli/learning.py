@@ -27,7 +27,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    If --dependence uses exponents (powers of likelihoods), they are learned from a random sample of rows.
+    The exponents (powers of likelihoods) of a --dependence are learned from a random sample of rows.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -203,8 +203,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     Fit all models with the same options, such as the options that inspect advises for the first table. Models without a
-    dependence (--dependence none) merge exactly, in any order. Otherwise, the merged model keeps the dependence of the
-    first model, with its exponents. Counts that the dependence uses, such as rows per pair of levels, are added if all
+    dependence (--dependence none) merge exactly, in any order. With a dependence, the merged model keeps the dependence
+    and exponents of the first model. Counts that the dependence uses, such as rows per pair of levels, are added if all
     models count the same pairs and intervals.
     """
     from pathlib import Path

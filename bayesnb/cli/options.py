@@ -39,7 +39,7 @@ FAMILIES = Path(__file__).with_name("families.json")
 
 
 class Option(click.Option):
-    """An option that knows its section in the help."""
+    """An option with the section of the help that lists it."""
 
     def __init__(self, flags: Sequence[str], group: str, **settings: Any) -> None:
         self.group = group

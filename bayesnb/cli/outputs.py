@@ -1,4 +1,4 @@
-"""Output files. Without ``--force``, a command overwrites only files of its own kind. It never overwrites an input."""
+"""Output files. Without ``--force``, a command overwrites only files of its own kind, and never an input."""
 
 from __future__ import annotations
 

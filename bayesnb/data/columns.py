@@ -248,7 +248,7 @@ def culprit(
 ) -> tuple[str, str | Message]:
     """The text that keeps a column from being read as numbers, and advice on this text.
 
-    ``among``: all cells. If given, advice writes a decimal point in Python, but the decimal mark of the cells in a
+    If ``among`` (all cells) is given, advice writes a decimal point in Python, but the decimal mark of the cells in a
     file.
     """
     decimal = amounts.decimal_of(among or texts)

@@ -838,7 +838,7 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 def are_sentences(texts: Collection[Any], rows: float = 0.0) -> bool:
     """Whether all distinct values of a column are texts, and most have at least three uncapitalized words.
 
-    If given, ``rows`` is the total weight of rows with a value, of which more than half must be distinct.
+    If ``rows`` (the total weight of rows with a value) is given, there must be more than ``rows`` / 2 distinct texts.
     """
     of_text = len(texts) * 2 > rows and all(isinstance(text, str) for text in texts)
     return of_text and 2 * sum(map(_is_sentence, texts)) > len(texts)
@@ -912,7 +912,7 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling, without extra spaces. In a tie, a spelling with capitals and small letters wins."""
+    """The most frequent spelling, without extra spaces. In a tie, capitals and small letters are preferred."""
     totals = Counter[str]()
     for text in texts:
         totals[" ".join(text.split())] += counts[text]

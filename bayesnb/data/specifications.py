@@ -324,7 +324,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """The family for each type of column, instead of the default family. With ``None``, such columns raise an error.
+    """The family for each type of column, instead of the default family. ``None`` makes such columns an error.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ class ByType:
     TypeError
         If an argument is neither ``None`` nor a family for this type of column.
     ValueError
-        If a family learns a setting from the first rows. Name the columns of such a family.
+        If a family learns a setting from the first rows (specify such a family by column instead).
 
     Examples
     --------
@@ -482,8 +482,8 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all columns).
 
-    ``key`` is its key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is not ``None`` if
-    missing cells are flagged. If ``together`` is true, the columns form one feature.
+    ``key`` is the entry's key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is not
+    ``None`` if missing cells are flagged. If ``together`` is true, the columns form one feature.
     """
 
     key: Any

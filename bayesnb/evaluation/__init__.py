@@ -54,8 +54,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If ``X`` and ``y`` are empty or differ in length, if a label is missing or was never learned, or if a class has
-        fewer rows than there are folds. Also if ``cv`` is "loo" and the classifier is not a BayesianNB, or its
-        ``dependence`` has exponents; or if ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
+        fewer rows than there are folds. If ``cv`` is "loo" and the classifier is not a BayesianNB, or its
+        ``dependence`` has exponents. If ``clf`` comes from ``with_class_prior`` and ``cv`` is not None.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

@@ -57,8 +57,9 @@ def compare_estimates(
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates, by 5-fold cross-validation, or 2-fold with 65,536 rows or more.
-        If at most a fifth of all rows is scored, each is fitted once, to the unscored rows. With up to 600 rows, "auto"
-        and "auto-counts" are scored on the held-out rows that determine the weights of the averaged models.
+        If at most a fifth of all rows is scored, each such model is fitted once, to the unscored rows. With up to 600
+        rows, "auto" and "auto-counts" are scored on the held-out rows that determine the weights of the averaged
+        models.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. Models are fitted to the unscored rows, too.
     random_state : int

@@ -88,7 +88,7 @@ class Parameters:
     log_pi : array (..., class)
         Log class probabilities.
     features : {name: theta}
-        Parameters of each feature. The first axes are draws.
+        Parameters of each feature, whose first axes are draws.
 
     Examples
     --------

@@ -21,9 +21,9 @@ type Data = Mapping[str, Any]
 def reliability_weights(weight: Any) -> Array:
     """Convert survey weights (reliability weights) of rows to frequencies, (row,).
 
-    Reliability weights w state only the relative importance of rows. They are rescaled to frequency weights, whose sum
-    is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Pass the weights of all rows in one
-    call, before learning any row.
+    Reliability weights w state only the relative importance of rows. The function rescales them to frequency weights,
+    whose sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). Pass the weights of all rows
+    in one call, before learning any row.
 
     Raises
     ------

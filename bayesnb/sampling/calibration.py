@@ -33,7 +33,8 @@ class Calibration:
     Parameters
     ----------
     ranks : DataFrame (simulation, quantity)
-        Number of posterior draws below the true value. It is uniform on 0, …, ``draws`` if the model is calibrated.
+        Number of posterior draws below the true value. This number is uniform on 0, …, ``draws`` if the model is
+        calibrated.
     draws : int
         Posterior draws per simulation.
     sampler : str
@@ -126,7 +127,7 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model, whose columns, levels, classes and prior scales are used. Its ``dependence`` is ignored.
+        A fitted model, whose columns, levels, classes and prior scales are used. The ``dependence`` is ignored.
     rows : int
         Rows per simulation. Errors in the prior are detected only if there are few rows.
     simulations : int

@@ -1,7 +1,8 @@
 """Names of the variables of the PyMC model, and the columns that share a variable.
 
-In a table of at most 24 columns, each column has separate variables, such as ``mu_size[ant]``. In a larger table,
-columns with the same family share variables, such as ``mu_gaussian``, which have the columns as a coordinate.
+In a table of at most 24 columns, each column has separate variables, such as ``mu_size[ant]``. In a table of more than
+24 columns, columns with the same family share variables, such as ``mu_gaussian``, which have the columns as a
+coordinate.
 """
 
 from __future__ import annotations

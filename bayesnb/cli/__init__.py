@@ -14,7 +14,7 @@ import click
 
 from bayesnb import progress
 from bayesnb.__about__ import __version__
-from bayesnb.cli import asking, comparing, inspecting, judging, learning, terminal, writing
+from bayesnb.cli import asking, comparing, explaining, inspecting, judging, learning, terminal, writing
 from bayesnb.wording import TableRemark
 
 
@@ -38,9 +38,9 @@ def cli(debug: bool) -> None:
 
 
 for _command in (
-    inspecting.inspect, writing.split, comparing.compare, learning.fit, judging.score, writing.predict, asking.explain,
-    judging.report, judging.audit, learning.update, learning.forget, learning.merge, writing.export, writing.sample,
-    asking.watch, asking.questions,
+    inspecting.inspect, writing.split, comparing.compare, learning.fit, judging.score, writing.predict,
+    explaining.explain, judging.report, judging.audit, learning.update, learning.forget, learning.merge,
+    writing.export, writing.sample, asking.watch, asking.questions,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -542,14 +542,16 @@ def _settled(remarks: list[Remark], frame: pd.DataFrame, layouts: Sequence[CsvLa
     """Prefer the decimal mark that the numbers of other columns need, where a column leaves it open."""
     if not any(remark.decimal for remark in remarks):
         return remarks
-    marks = {mark for layout in layouts for mark in layout.settled}
+    marks, doubtful = {mark for layout in layouts for mark in layout.settled}, set[str]()
     for name in frame.select_dtypes(exclude=["number", "bool"]):
         column = Column(name, frame[name])
         if all(isinstance(own, OfNumbers) for own in readings.recognised_in(column)):
-            marks |= amounts.marks_needed(readings.texts_of(column))
+            # Few levels such as 1,2 and 1,3 may be two choices each: they settle nothing, but they may contradict.
+            texts = readings.texts_of(column)
+            (marks if len(texts) > 10 else doubtful).update(amounts.marks_needed(texts))
     found = []
     for remark in remarks:
-        if remark.decimal and len(marks) == 1:
+        if remark.decimal and len(marks) == 1 and doubtful <= marks:
             cures = sorted(remark.cures, key=lambda cure: parsed(cure.word).decimal not in marks)
             text = "{said}; other columns have decimal " + ("commas" if "," in marks else "points")
             said, decimal = Message(text, said=remark.said), min(marks)

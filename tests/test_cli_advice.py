@@ -594,3 +594,14 @@ def test_other_columns_settle_a_decimal_mark_in_the_advice_only(run, others, mar
     assert "the decimal mark of lat is" in str(found)
     stated = run("inspect", "t.csv", "--target", "y", "--feature", "lat=number:.")[1]
     assert "decimal mark" not in stated
+
+
+@pytest.mark.parametrize(
+    ("others", "settled"), [({"t": ","}, True), ({"c": ","}, False), ({"t": ",", "c": "."}, False)]
+)
+def test_a_few_levels_with_commas_may_be_choices_so_they_settle_no_decimal_mark(others, settled):
+    rng = np.random.default_rng(0)
+    cells = {"t": [f"{x:.1f}" for x in rng.normal(7, 1, 200)], "c": rng.choice(["1.2", "2.3", "1.3"], 200)}
+    table = {name: [cell.replace(".", mark) for cell in cells[name]] for name, mark in others.items()}
+    lat = [f"{x:.3f}°".replace(".", ",") for x in rng.normal(60, 1, 200)]
+    assert ("lat" in nb.inspect({"lat": lat, **table}).features) == settled

@@ -193,18 +193,18 @@ def test_draws_under_tiny_concentrations_put_all_probability_on_one_level_each_e
 # --- The ratio of gammas ---
 
 
-@pytest.mark.parametrize("t", [-1e3, -20.0, -2.5, -1.0, -0.3, -1e-9, 0.0, 1e-6, 0.5, 1.0, 7.25, 1e3, 1e6])
 @pytest.mark.parametrize("a", [1e-8, 1.0, 15.9, 16.0, 1e3, 1e15])
-def test_log_rising_is_a_difference_of_log_gammas(a: float, t: float):
-    found = log_rising(a, t)
-    if a + t <= 0:
-        assert found == np.inf
-        return
-    with mpmath.workdps(60):
-        exact = mpmath.loggamma(mpmath.mpf(a) + mpmath.mpf(t)) - mpmath.loggamma(mpmath.mpf(a))
-    # Below 16 two logarithms are subtracted, of at most this size; above, nothing cancels.
-    size = 0.0 if min(a, a + t) >= 16 else float(abs(mpmath.loggamma(a)))
-    assert_allclose(found, float(exact), rtol=1e-13, atol=1e-15 * max(size, 1.0))
+def test_log_rising_is_a_difference_of_log_gammas(a: float):
+    for t in (-1e3, -20.0, -2.5, -1.0, -0.3, -1e-9, 0.0, 1e-6, 0.5, 1.0, 7.25, 1e3, 1e6):
+        found = log_rising(a, t)
+        if a + t <= 0:
+            assert found == np.inf
+            continue
+        with mpmath.workdps(60):
+            exact = mpmath.loggamma(mpmath.mpf(a) + mpmath.mpf(t)) - mpmath.loggamma(mpmath.mpf(a))
+        # Below 16 two logarithms are subtracted, of at most this size; above, nothing cancels.
+        size = 0.0 if min(a, a + t) >= 16 else float(abs(mpmath.loggamma(a)))
+        assert_allclose(found, float(exact), rtol=1e-13, atol=1e-15 * max(size, 1.0), err_msg=str(t))
 
 
 @pytest.mark.parametrize(

@@ -561,8 +561,8 @@ def test_the_interval_of_the_calibration_error_includes_that_of_all_rows(tilt):
     log_p = np.column_stack([np.zeros(100_000), tilt * logit])
     whole = scores(log_p, y)["ece"]
     inside = 0
-    for k in range(40):
+    for k in range(20):
         rows = slice(450 * k, 450 * (k + 1))
         _, lower, upper, *_ = scorecard_of(log_p[rows], y[rows], np.array([0, 1])).table.loc["ece"]
         inside += lower <= whole <= upper
-    assert inside >= 34
+    assert inside >= 17

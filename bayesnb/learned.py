@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bayesnb.data.alike import alike
 from bayesnb.data.growing import respelled, without_unused
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
-from bayesnb.data.summary import Summary, alike
+from bayesnb.data.summary import Summary
 from bayesnb.data.targets import classes_of, with_named
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.dependence.exponents import require_exact

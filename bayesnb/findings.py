@@ -19,7 +19,6 @@ from pandas.api import types
 from bayesnb.data import amounts, improving, readings, warned
 from bayesnb.data.arrow import marks_in, spelled
 from bayesnb.data.columns import Column, all_but, missing_in
-from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, OfNumbers, are_sentences, marks
 from bayesnb.data.rows import few_rows, given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
@@ -169,7 +168,7 @@ class Findings:
 
     remarks: tuple[Remark, ...]
     target: Any = None
-    numbers: Mapping[Any, Number] = field(default_factory=dict, repr=False)
+    numbers: Mapping[Any, readings.Number] = field(default_factory=dict, repr=False)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -206,14 +205,15 @@ class Findings:
     def of_numbers(self, table: Table) -> Findings:
         """A copy that stores which columns of text hold numbers in ``table``, the inspected table."""
         whole, cures = _with_texts(table), [r.cures[0] for r in self.remarks if r.cures and not r.asks]
-        advised = {cure.column: own for cure in cures if isinstance(own := parsed(cure.word), Number)}
+        advised = {cure.column: own for cure in cures if isinstance(own := parsed(cure.word), readings.Number)}
         frame = without(whole, marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
         texts = whole.select_dtypes(exclude=["number", "bool"])
-        found = {name: Number(".", "") for name in frame.select_dtypes("number") if name in texts}
+        found = {name: readings.Number(".", "") for name in frame.select_dtypes("number") if name in texts}
         for name in frame.select_dtypes(exclude=["number", "bool"]):
             column = Column(name, frame[name])
             for reading in (advised.get(name), readings.default_reading(column)):
-                if isinstance(reading, Number) and not (reading.unit or readings.amounts_in(readings.texts_of(column))):
+                plain = isinstance(reading, readings.Number) and not reading.unit
+                if plain and not readings.amounts_in(readings.texts_of(column)):
                     found.setdefault(name, reading)
         return replace(self, numbers=found)
 
@@ -502,21 +502,21 @@ def _read(
             )  # fmt: skip
             # Numbers with a text that is no usual unit may be names, such as "Room 1,200".
             names = not fitting and all(map(amounts.unit_of, texts))
-            decimal = "?" * (isinstance(both[0], OfNumbers) and not names)
+            decimal = "?" * (isinstance(both[0], readings.OfNumbers) and not names)
             found.append(Remark(name, said, True, cures=cures, asks=True, decimal=decimal))
             frame = frame.drop(columns=name)
         else:
             said, cures, (numbers, own_kinds) = reading.read_as(name), (), reading.numbers(column)
-            if isinstance(reading, Date) and reading.format != "time":
-                (days,) = Date(format=reading.format).read(column).values()
+            if isinstance(reading, readings.Date) and reading.format != "time":
+                (days,) = readings.Date(format=reading.format).read(column).values()
                 code = f"pd.to_datetime(X[{name!r}]{', dayfirst=True' * (reading.format == 'dmy')})"
                 dates[name] = pd.Series(days, frame.index, name=name), code
-            if isinstance(reading, Date) and labels is not None:
+            if isinstance(reading, readings.Date) and labels is not None:
                 parts = improving.best_parts(column, reading, labels)
                 if parts != reading.parts:
-                    cures = (Cure("features", Date(*parts, format=reading.format).spelled, name),)
+                    cures = (Cure("features", readings.Date(*parts, format=reading.format).spelled, name),)
                     said = Message("{said}; other parts predict better: {cure}", said=said, cure=cures[0])
-            if isinstance(reading, Choices) and (gaps := column.missing()).any():
+            if isinstance(reading, readings.Choices) and (gaps := column.missing()).any():
                 none = Spelled(f'X[{name!r}].fillna("")', f"--keep-na {shlex.quote(f'{name}=')}")
                 more = "{said}; {share} are missing: if a gap means that no option was chosen, {none}"
                 said = Message(more, said=said, share=_percent(gaps.mean()), none=none)
@@ -545,7 +545,7 @@ def _settled(remarks: list[Remark], frame: pd.DataFrame, layouts: Sequence[CsvLa
     marks, doubtful = {mark for layout in layouts for mark in layout.settled}, set[str]()
     for name in frame.select_dtypes(exclude=["number", "bool"]):
         column = Column(name, frame[name])
-        if all(isinstance(own, OfNumbers) for own in readings.recognised_in(column)):
+        if all(isinstance(own, readings.OfNumbers) for own in readings.recognised_in(column)):
             # Few levels such as 1,2 and 1,3 may be two choices each: they settle nothing, but they may contradict.
             texts = readings.texts_of(column)
             (marks if len(texts) > 10 else doubtful).update(amounts.marks_needed(texts))
@@ -634,7 +634,8 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     if column.kind == "text" and column.declared is None and (found := readings.nearly_bounded(column)):
         one = {"numbers": "number", "bounds": "bound", "texts": "text"}
         shown = ", ".join(f"{n:,} different {what if n > 1 else one[what]}" for what, n in found.items() if n)
-        yield Remark.of_family(name, Bounded().spelled, "{shown}, all read as levels: {cure}", True, shown=shown)
+        said = "{shown}, all read as levels: {cure}"
+        yield Remark.of_family(name, readings.Bounded().spelled, said, True, shown=shown)
         return
     texts = readings.texts_of(column) if column.kind == "text" and column.declared is None else []
     units, but = amounts.units_of(texts), ""
@@ -651,7 +652,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     if not units and (found := readings.nearly_recognised(texts)):
         reading, alone = found
         # Numbers with a text that is no usual unit may be names, such as "Room 3", so no cell is left out unasked.
-        names = isinstance(reading, Number) and not all(amounts.measured(t) for t in texts if t not in alone)
+        names = isinstance(reading, readings.Number) and not all(amounts.measured(t) for t in texts if t not in alone)
         option = ("--na", f"{name}={alone[0]}") if len(alone) == 1 and not names else ()
         yield Remark(name, all_but(reading.said, name, alone), True, option=option, asks=True)
 
@@ -765,8 +766,8 @@ def _texts(
         )
         yield Remark(name, said, True, warned.looks_like_identifier(k, n) or once > 0.5 * n)
         return
-    joined, sentences = _spelled(name, levels), are_sentences(levels.index, n)
-    if sentences or (k >= MANY_LEVELS and are_sentences(levels.index)):
+    joined, sentences = _spelled(name, levels), readings.are_sentences(levels.index, n)
+    if sentences or (k >= MANY_LEVELS and readings.are_sentences(levels.index)):
         bag = Cure("features", "Text", name)
         codes = Cure("features", "Categorical", name) if joined is None else joined.cures[0]
         text = "sentences, read as a bag of words: {words}; as levels: {levels}"
@@ -786,7 +787,7 @@ def _texts(
         said += ". If they identify what the rows are about, and new rows may be about others: {leave}"
     if key:
         said = "looks like an identifier or free text: {k:,} levels in {n:,} rows"
-    words = texts.str.contains(rf"\w[\w{marks()}]").any()
+    words = texts.str.contains(rf"\w[\w{readings.marks()}]").any()
     if several := words and texts.str.count(" ").gt(0).mean() > 0.5:
         said += ". If they are texts of several words: {words}"
     better = several and improving.better_as_words(held, labels)
@@ -848,7 +849,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     more = f", and of {further} more level{'s' * (further > 1)}" if further > 0 else ""
     order = _order({*most.values()} - {*slips}) or ()
     said = ("ordered answers" if order else "levels") + " in several spellings, {alike}: {cure}"
-    joined = Joined(slips if order else named | slips, order)
+    joined = readings.Joined(slips if order else named | slips, order)
     # Only these pairs are named, which looks as if other spellings stayed apart.
     said += " (levels that differ only by capitals and spaces are joined, too)" * bool(folded and joined.pairs)
     return Remark.of_family(name, joined.spelled, said, True, alike=", ".join(alike[:3]) + more)

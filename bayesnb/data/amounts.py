@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
@@ -114,6 +115,8 @@ class Measured(NamedTuple):
     values: Mapping[str, float]
 
 
+# A fit, its folds and its checks read the same texts again and again.
+@lru_cache(maxsize=2**14)
 def measured(text: str) -> Measured | None:
     """Parse a text such as "3 kg" or "<5"; ``None`` for texts that are neither numbers nor bounds."""
     found = BOUND.fullmatch(text.strip())

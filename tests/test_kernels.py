@@ -196,6 +196,22 @@ def test_loops_over_trees_are_compiled_once_for_rows_with_weights_and_without(mo
     assert [len(each.known) for each in loops] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("kind", ["reals", "levels", "reals of known variance", "reals of unknown shape"])
+def test_no_loop_is_compiled_again_for_protected_arrays(kind, monkeypatch):
+    monkeypatch.setattr(blocks, "worthwhile", lambda *_: True)
+    family, X, y, _ = table(kind, 3, 200)
+    for array in (X, y):
+        array.flags.writeable = False  # As an array of a frame of pandas.
+    clf = BayesianNB(family, random_state=0).fit(X, y)
+    assert clf.predict_proba(X).shape == (len(clf.loo(X, y)), 3)
+    loops = [
+        each for room in (densities, reading, sums) for each in vars(room).values() if isinstance(each, blocks.Loop)
+    ]
+    types = [str(one) for each in loops for signature in each.machine.signatures for one in signature]
+    assert types
+    assert not [one for one in types if "readonly" in one]
+
+
 @pytest.mark.parametrize("kind", [float, bool])
 def test_more_ones_are_counted_than_a_byte_holds(kind, monkeypatch):
     monkeypatch.setattr(blocks, "COMPILED_FROM", 0)

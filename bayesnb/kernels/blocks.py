@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, RLock, current_thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class Loop:
             return in_machine_code(self.function, type(self))
 
     def __call__(self, *arguments: Any) -> Any:
-        answer = self.machine(*arguments)
+        answer = self.machine(*map(_writable, arguments))
         self.known.add(_types(arguments))
         return answer
 
@@ -72,10 +73,19 @@ loop = Loop
 
 
 def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(
-        (a.dtype, a.ndim, a.flags.c_contiguous, a.flags.writeable) if isinstance(a, np.ndarray) else type(a)
-        for a in arguments
-    )
+    return tuple((a.dtype, a.ndim, a.flags.c_contiguous) if isinstance(a, np.ndarray) else type(a) for a in arguments)
+
+
+def _writable(a: Any) -> Any:
+    """A view without write protection: numba would compile a loop again for a protected array, such as one of pandas.
+
+    No loop writes to its input.
+    """
+    if not isinstance(a, np.ndarray) or a.flags.writeable:
+        return a
+    interface = a.__array_interface__
+    address, _ = interface["data"]
+    return np.asarray(SimpleNamespace(array=a, __array_interface__=interface | {"data": (address, False)}))
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
@@ -95,8 +105,10 @@ def either(loop: Loop, in_numpy: Callable, cells: float, *arguments: Any) -> Non
     """Run a compiled loop or its bit-identical numpy form, whichever is probably faster."""
     if worthwhile(cells):
         loop(*arguments)
+    elif _types(arguments) in loop.known:
+        loop.machine(*map(_writable, arguments))
     else:
-        (loop.machine if _types(arguments) in loop.known else in_numpy)(*arguments)
+        in_numpy(*arguments)
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:

@@ -38,6 +38,8 @@ def inspect(
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled
     from bayesnb.findings import assumed, marks_of, together
+    from bayesnb.inference.scorecard import percent
+    from bayesnb.report.parts import Section, TablePart, count_of
 
     if data != "-" and is_model(data):
         options.refuse(options.SETTINGS, f"{data} is already fitted; fit it again with this option")
@@ -72,7 +74,11 @@ def inspect(
         said.append(assumption)
     if target is None:
         said.append("Name the class column with --target: its labels are then examined, and no option is for it.")
-    _print(about, _columns(summary), layout, {"remarks": remarks, "fit": command}, said)
+    features = _columns(summary)
+    shown = features.assign(missing=features["missing"].map(percent))
+    lead = "\n".join(f"{k}: {count_of(value) if isinstance(value, Mapping) else value}" for k, value in about.items())
+    document = {**about, "features": features, "remarks": remarks, "fit": command}
+    print_answer(layout, document, features, lambda: [Section("", [TablePart(shown, ""), *said], lead)])
     if layout == "table":
         print_command(command)
     return 0
@@ -204,20 +210,3 @@ def _columns(summary: Summary) -> pd.DataFrame:
     frame = frame.join(pd.DataFrame({name: shown.iloc[0].astype(object) for name, shown in held.items()}).T)
     chose = any(feature.tried for feature in summary.schema.features.values())
     return frame if chose else frame.drop(columns="chosen")
-
-
-def _print(
-    about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any],
-    said: Sequence[str | Message],
-) -> None:  # fmt: skip
-    from bayesnb.inference.scorecard import percent
-    from bayesnb.report.parts import Section, TablePart, count_of
-
-    lines = []
-    for name, value in about.items():
-        if isinstance(value, Mapping):
-            value = count_of(value)
-        lines.append(f"{name}: {value}")
-    shown = features.assign(missing=features["missing"].map(percent))
-    section = Section("", [TablePart(shown, ""), *said], "\n".join(lines))
-    print_answer(layout, {**about, "features": features, **more}, features, lambda: [section])

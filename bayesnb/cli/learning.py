@@ -95,7 +95,7 @@ def fit(
 
         asked, clf = with_dependence(asked, settings, learn)
     if drawn is None:
-        drawn = PartSummarizer.of(asked, target, settings.weight, drop=True).rows(seen)[2]
+        drawn = PartSummarizer.of(asked, target, settings.weight, drop=True).rows(seen)
     clf = replace(clf, record={"data": table.name, **_scores(clf, drawn)})
     outputs.save_model(asked, clf, output)
     return 0

@@ -125,7 +125,7 @@ def summary_and_sample(
     again = again or _again(source)
     whole = summary(model, passing, target, weight, again=again)
     reading = PartSummarizer.of(model, target, weight, drop=True)
-    return whole, reading.rows(sample())[2]
+    return whole, reading.rows(sample())
 
 
 def _require_here(source: Any) -> None:
@@ -144,7 +144,7 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     found = False
-    for _, _, part in _each(source, reading.rows, Progress("reading")):
+    for part in _each(source, reading.rows, Progress("reading")):
         if part is not None:
             found = True
             yield part

@@ -69,7 +69,7 @@ class PartSummarizer:
         """A summarizer for all parts, with the families, levels and bin edges that the first part determines."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
-        rows = self.rows(first)[2]
+        rows = self.rows(first)
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
         found = rows.schema(self._specified(rows.table))
@@ -132,9 +132,9 @@ class PartSummarizer:
             return whole
         return whole.with_sentences({} if self.schema is None else self.schema.features)
 
-    def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """The number of rows in ``frame``, the number of rows without a class, and the rows to learn from."""
-        return self._rows(frame)[:3]
+    def rows(self, frame: Any) -> TrainingRows | None:
+        """The rows of ``frame`` to learn from; ``None`` if no row has a class and a positive weight."""
+        return self._rows(frame)[2]
 
     def _rows(self, frame: Any) -> tuple[int, int, TrainingRows | None, Array]:
         table = Table.of(frame)

@@ -109,7 +109,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
         return bounds.f(t)[0] - np.swapaxes(bounds.h(1 - np.swapaxes(t, 0, 2))[0], 0, 2)
 
     n, classes = bounds.low.shape
-    ratio = log_ratio(best_share(lambda t: -log_ratio(t), (classes, n, classes), GRID, SECTIONS))
+    ratio = log_ratio(best_share(lambda t: -log_ratio(t), (classes, n, classes), GRID))
     # A difference of the size of rounding errors does not count as dominance.
     dominates = np.moveaxis((ratio > 1e-9) & ~np.eye(classes, dtype=bool)[:, None], 0, 2)
     if classes == 2:
@@ -194,7 +194,7 @@ def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Arr
         moved[..., a], moved[..., b] = share * both, (1 - share) * both
         return moved
 
-    return at(best_share(lambda share: value(at(share)), both.shape, GRID, SECTIONS))
+    return at(best_share(lambda share: value(at(share)), both.shape, GRID))
 
 
 CLASS = "(class)"
@@ -456,19 +456,19 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
                 def along(share: Array, k: int = k, shares: Array = shares, sign: float = sign) -> Array:
                     return sign * value([*shares[:k], share, *shares[k + 1 :]])
 
-                shares[k] = best_share(along, shares[k].shape, POINTS, SECTIONS)
+                shares[k] = best_share(along, shares[k].shape, POINTS)
             best = sign * (sign * value(shares)).max(axis=0)
             bound.append(np.where(known, best, 0.0).sum(axis=-1))
     return np.concatenate(found[0]), np.concatenate(found[1])
 
 
-def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
+def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int) -> Array:
     """Maximize a function on [0, 1] elementwise by golden-section search around the best grid point."""
     grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
     at = np.stack([value(np.full(shape, point)) for point in grid])
     best = at.argmax(axis=0)
     low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, points - 1)]
-    for _ in range(sections):
+    for _ in range(SECTIONS):
         a, b = high - golden * (high - low), low + golden * (high - low)
         left = value(a) > value(b)
         low, high = np.where(left, low, a), np.where(left, b, high)

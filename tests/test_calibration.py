@@ -53,7 +53,7 @@ def test_a_wrong_update_is_found_and_named(monkeypatch):
         return NormalGamma(believed.m, believed.kappa, believed.a + s.n / 2, believed.b)
 
     monkeypatch.setattr(Gaussian, "update", half_a_row_too_much)
-    found = agreement.calibrate(sbc.model(), rows=12, simulations=120, random_seed=1)
+    found = agreement.calibrate(sbc.model(), rows=12, simulations=80, random_seed=1)
     assert not found.calibrated
     assert found.p_values.index[0].startswith("tau_")
     assert found.to_frame().loc[found.p_values.index[0], "centre"] < 0.4  # the draws of τ are too high

@@ -292,7 +292,9 @@ def test_the_interval_of_the_class_prior_depends_on_the_rows_not_on_their_order_
     X, y = weak_columns(rng, 200, 0.3)
     new = weak_columns(rng, 300, 0.6)[0]
     ends = [
-        nb.deploy.estimate_class_prior(BayesianNB(dependence=dependence, random_state=seed).fit(X, y), rows, prob=0.89)
+        nb.deploy.estimate_class_prior(
+            BayesianNB(dependence=dependence, random_state=seed).fit(X, y), rows, prob=0.89, draws=1000
+        )
         for seed, rows in ((0, new), (0, new[::-1]), (1, new), (0, new[list("fedcba")]))
     ]
     pd.testing.assert_frame_equal(ends[0], ends[1])

@@ -305,7 +305,7 @@ def test_a_value_given_by_set_counts_whether_or_not_the_table_holds_it(done, tmp
     assert ("never seen" in err) is (deposit == "Paid")
 
 
-@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("width", [40, pytest.param(80, marks=pytest.mark.slow)])
 def test_no_word_of_a_table_is_cut_however_narrow_the_terminal_is(width, done, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     credit().to_csv(tmp_path / "t.csv", index=False)

@@ -411,7 +411,7 @@ def strange(made, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("width", [60, pytest.param(80, marks=pytest.mark.slow), 120])
+@pytest.mark.parametrize("width", [60, *(pytest.param(wide, marks=pytest.mark.slow) for wide in (80, 120))])
 @pytest.mark.parametrize(
     "command",
     [

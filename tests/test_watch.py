@@ -292,7 +292,7 @@ def test_a_change_of_the_mean_and_of_the_spread_are_named_apart(family, given, l
     clf = nb.BayesianNB({"t": family}).fit(pd.DataFrame({"t": read(learned)}), y)
     watch = nb.checks.watch(clf, *((pd.DataFrame({"t": read(learned)}), y) if given else ()))
     every = family == "gaussian" and given and labelled  # The other cases try fewer changes.
-    shifts = [-5, -4, -3, -1.5, -1, -0.5, 0.5, 1, 1.5, 3, 4, 5] if every else [-4, -1, 0.5, 1.5, 5]
+    shifts = [-5, -4, -3, -1.5, -1, -0.5, 0.5, 1, 1.5, 3, 4, 5] if every else [-4, 0.5, 1.5]
     for shift, spread in product(shifts, [0.2, 1, 3]):
         stream = shift + spread * rng.normal(size=new)
         X = pd.DataFrame({"t": read(stream)})

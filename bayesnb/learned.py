@@ -47,7 +47,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table, after the rows of the classifier ``before``, if given."""
+        """Learn from a part of a table, with the schema and intervals of an earlier classifier ``before``, if any."""
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
@@ -110,7 +110,7 @@ def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStat
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether two classifiers count the same pairs and intervals; also True if ``one`` has no such counts."""
+    """Whether ``one`` counts no pairs and intervals, or counts the same pairs and intervals as ``other``."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
@@ -128,9 +128,9 @@ def believed(
     settings: EstimatorParameters, before: Classifier | None, learned: Learned,
     draws: Mapping[Any, Draws] | None = None, **others: Any,
 ) -> Classifier:  # fmt: skip
-    """Build the classifier from ``learned``, with target, EM result and exponents of the classifier ``before``.
+    """Build a classifier from ``learned``; copy target, EM result and exponents from the earlier classifier ``before``.
 
-    Features with ``draws`` are not sampled again. ``others`` are further fields of the classifier.
+    Features in ``draws`` are not sampled again. ``others`` sets further fields of the new classifier.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

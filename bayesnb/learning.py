@@ -63,7 +63,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 def _of_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Learned, TrainingRows, dict[str, Any]]:
-    """Learn from a table in memory; also return its rows and further classifier fields."""
+    """Learn from a table in memory; return what was learned, the rows, and further fields of the classifier."""
     name = y if isinstance(y, str) else getattr(y, "name", None)
     others = {"target": name if isinstance(name, str | int) and name != "" else None}
     unlabelled = Unlabelled.of(settings.unlabelled)
@@ -177,7 +177,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the rows to learn. For a table read in parts, yield its summary, unless the dependence needs the rows."""
+    """Yield the rows to learn, or only their summary if a table is read in parts and the dependence needs no rows."""
     schema = before.schema.under(settings.columns)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -230,8 +230,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge two classifiers.
 
-    If the classifiers count different pairs or intervals for their dependence, raise an error, or ``keep`` the counts
-    of ``before``.
+    If the classifiers count different pairs or intervals for their dependence, raise an error; with ``keep``, use the
+    counts of ``before`` instead.
     """
     _require_same_marks(before, other)
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
@@ -265,7 +265,7 @@ def _require_same_marks(one: Classifier, other: Classifier) -> None:
 
 
 def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any, list[set[str]]]]:
-    """For each column in which two models read different texts as missing, yield option, column and both texts."""
+    """Find columns in which two models read different texts as missing; yield (option, column, [texts, texts])."""
     for name in ("na", "keep_na"):
         for column in dict.fromkeys([*one.schema.raw, *other.schema.raw, one.target, other.target]):
             of_both = []

@@ -79,7 +79,7 @@ def log_share(own: Array, others: Array) -> Array:
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) minus its largest terms, (b ln b - b) - (a ln a - a), without cancellation."""
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)], computed without cancellation."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 

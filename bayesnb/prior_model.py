@@ -22,7 +22,7 @@ from bayesnb.wording import Cure, RefusedError
 
 @dataclass(frozen=True, eq=False)
 class PriorModel:
-    """The posterior given no rows, and the table whose ``statistics`` set the scale of the priors."""
+    """The prior, as a posterior without rows, and the table that sets the scale of the priors."""
 
     prior: Posterior
     statistics: Statistics

@@ -34,7 +34,7 @@ def members(kind: Any) -> tuple[Any, ...]:
 def require_known(
     owner: str, function: Callable, given: Iterable[str], cure: Callable[[str, list[str]], str] = lambda *_: ""
 ) -> None:
-    """Raise ``TypeError``, with advice from ``cure``, if ``function`` lacks a parameter in ``given``."""
+    """Raise ``TypeError`` if ``given`` names a parameter that ``function`` lacks; ``cure`` writes the advice."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind == each.VAR_KEYWORD for each in parameters):
         return

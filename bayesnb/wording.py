@@ -264,7 +264,7 @@ class RefusedRowsError(RefusedError):
 
 
 def moved(error: RefusedError, row: Any) -> RefusedError:
-    """A copy of the error about another ``row``, or about no row if ``row`` is None."""
+    """Copy an error, and replace the row number in its message by ``row``; if ``row`` is None, remove the number."""
 
     def said_of(said: Any) -> Any:
         if not isinstance(said, Message):
@@ -284,7 +284,7 @@ def moved(error: RefusedError, row: Any) -> RefusedError:
 
 @contextmanager
 def rows_at(places: Any) -> Iterator[None]:
-    """In errors about selected rows, replace row numbers by ``places`` in the whole table, unless ``None``."""
+    """Correct row numbers in errors about selected rows: row i is row ``places[i]`` of the table. None: all rows."""
     try:
         yield
     except RefusedError as error:
@@ -297,7 +297,10 @@ def rows_at(places: Any) -> Iterator[None]:
 
 @contextmanager
 def counted_from(start: int) -> Iterator[None]:
-    """In errors about a part of a table, count rows from the start of the table, or state where the part begins."""
+    """Correct row numbers in errors about a part of a table: row i of the part is row ``start + i`` of the table.
+
+    An error without a row number states where the part begins.
+    """
     try:
         yield
     except ValueError as error:
@@ -309,7 +312,7 @@ def counted_from(start: int) -> Iterator[None]:
 
 
 class TableRemark(UserWarning):
-    """A warning about a table that the command line omits, because the findings of ``inspect`` contain it."""
+    """A warning about a table. The command line does not show it, because ``inspect`` reports the same finding."""
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
@@ -321,7 +324,7 @@ FROM_0 = "rows are counted from 0"
 
 
 def at_row(row: Any) -> str:
-    """A row, whose number is marked as counted from 0."""
+    """A row in a message, such as "row 3 (counted from 0)"."""
     return f"row {row}" + " (counted from 0)" * isinstance(row, Integral)
 
 
@@ -338,7 +341,7 @@ def listed(items: Iterable[Any]) -> str:
 
 
 def items_of(text: str) -> list[str]:
-    """Split a text that :func:`listed` has made into its items."""
+    """Split a text into its items: the inverse of :func:`listed`."""
     rows = csv.reader(StringIO(text), skipinitialspace=True)
     return [item.strip() for row in rows for item in row if item.strip()]
 
@@ -360,7 +363,7 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
 
 
 def require_whole(least: int, **values: Any) -> None:
-    """Raise ``ValueError`` unless each value is a whole number, ``least`` or more."""
+    """Raise ``ValueError`` unless each value is a whole number of at least ``least``."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {shown_value(value)}")

@@ -22,7 +22,7 @@ def stored_cuts(x: Any) -> list[slice]:
 
 
 def products(x: Any, table: Array) -> Array:
-    """Products Σ_j x_j table_j of rows and a table, (..., row, class), for dense or CSR ``x`` without NaN."""
+    """Compute ``x @ table.T``, (..., row, class); ``x`` is dense or CSR without NaN, ``table`` (..., class, column)."""
     if not sparse.issparse(x):
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
     wide = table.reshape(-1, table.shape[-1]).T
@@ -38,7 +38,7 @@ def products(x: Any, table: Array) -> Array:
 
 @loop
 def lanes(c: int, last: int) -> tuple[int, int, int, int]:
-    """Indices of columns that one pass computes: ``c`` to ``c + 3``, capped at ``last``."""
+    """The four columns that one pass computes: ``c`` to ``c + 3``, or ``last`` for a number above ``last``."""
     return np.uintp(c), np.uintp(min(c + 1, last)), np.uintp(min(c + 2, last)), np.uintp(min(c + 3, last))
 
 
@@ -62,8 +62,8 @@ def _products(data: Array, indices: Array, indptr: Array, table: Array, start: i
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
     """Sum over columns of ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x`` and ``alpha`` (class, column).
 
-    If the classes ``codes`` of the rows are given, return the sum for each row's class, (row,), after subtracting
-    ``weight`` times the row's counts from α.
+    If ``codes`` holds the class of each row, return only the sum for this class, (row,), with α reduced by ``weight``
+    times the row's counts.
     """
     data, wide = blocks.contiguous(x.data, float), blocks.contiguous(alpha.T, float)
     # Tables of the smallest counts, if they are small compared with the matrix.
@@ -145,7 +145,7 @@ def _stirling(z: float) -> float:
 
 
 def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """For each row of a CSR matrix: Σ_k x_k; Σ_k ln x_k!; and 1 if the row holds a fraction, otherwise 0."""
+    """For each row of a CSR matrix: Σ_k x_k, Σ_k ln x_k!, and whether the row holds a fraction (1 or 0)."""
     data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
 
     def part(cut: slice, found: Array) -> None:

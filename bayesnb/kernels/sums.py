@@ -241,10 +241,10 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(
     x: Array, codes: Array, weight: Array | None, near: Array | None, last: Array | None, n_classes: int
 ) -> Array:
-    """The sums of :func:`moments` for one block of rows; v is ``near`` (class, column), or 0 if ``near`` is ``None``.
+    """The sums of :func:`moments` for one block of rows. ``near`` (class, column) holds v; ``None`` means 0.
 
-    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. Rows are padded to the
-    length of ``last``, a buffer for the last rows, unless ``last`` is ``None``.
+    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. If a buffer ``last`` is
+    given, rows are padded to its length.
     """
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
@@ -316,7 +316,7 @@ def _zeros(cells: Array) -> int:
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """Compute the same bits as :func:`_moments`, because both functions add row by row."""
+    """Compute the result of :func:`_moments`, bit by bit: both functions add row by row."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -38,7 +38,7 @@ def grow(
     sizes : int array (column,)
     rows : int array
     y, weight, keys : array (row,)
-        ``keys`` holds the key (hash) of each row times the weight of the row. Keys may depend on labels.
+        ``keys`` holds, for each row, its key (a hash) times its weight. Keys may depend on labels.
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
@@ -219,8 +219,8 @@ def weigh(
 
     Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
     ``counts`` holds the weight of the rows that reach a node. Three arrays (tree, node) are filled with log marginal
-    likelihoods: ``of_node`` for the rows in the node, ``of_known`` for the rows in its children, and ``below``
-    averaged over all prunings below the node.
+    likelihoods. ``of_node`` is for the rows that reach the node, and ``of_known`` for the rows that reach its children.
+    ``below`` is averaged over all prunings below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):
@@ -262,9 +262,10 @@ def answer(
     """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
 
     The prediction for a learned row does not use this row: ``weight`` is subtracted from the counts along the row's
-    path. Trees grown on the row, marked in ``inside`` (row, tree), are skipped. A row with a missing cell at a split
-    goes to both children, in proportion to their counts. ``codes`` has shape (row, column). ``y`` (row,) is the class
-    of a learned row, -1 for a new row. The output is ``found`` (row, class). Other arrays are as in :func:`weigh`.
+    path. ``inside`` (row, tree) marks the trees that were grown on a row; these trees are skipped. A row with a missing
+    cell at a split goes to both children, in proportion to their counts. ``codes`` has shape (row, column). ``y``
+    (row,) is the class of a learned row, -1 for a new row. The output is ``found`` (row, class). Other arrays are as in
+    :func:`weigh`.
     """
     classes = len(alpha)
     known = np.empty(classes)
@@ -358,8 +359,8 @@ def log_ratios(counts: Array, base: Array, strength: float, less: float, found: 
     """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
 
     ``counts`` (class, partition, node) is the total weight of the rows of a class that stop in a node. ``base``
-    (partition, node) is the total weight of the rows of all classes. ``less`` is the weight of a row that is left out
-    of its class; nodes with smaller counts have the value 0.
+    (partition, node) is the total weight of the rows of all classes. To leave out a row, its weight ``less`` is
+    subtracted from the counts of its class. Nodes with smaller counts have the value 0.
     """
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)

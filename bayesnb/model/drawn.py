@@ -187,7 +187,7 @@ class DrawnPosterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        If ``power`` is 1, systematic resampling (Douc and Cappé 2005) also conditions the posterior on the row.
+        If ``power`` is 1, the draws are conditioned on the row, too, by systematic resampling (Douc and Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset

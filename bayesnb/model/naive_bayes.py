@@ -30,7 +30,7 @@ type Estimate = Literal["mle", "map", "mean", "predictive"]
 
 @dataclass(frozen=True)
 class EstimateRule:
-    """How class probabilities are computed from a posterior, for one value of ``estimate``.
+    """How one ``estimate``, such as "map", computes class probabilities from a posterior.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise an error for sampled features and, if ``apart``, for features whose classes share parameters."""
+        """Raise an error if a feature is sampled or, with ``apart``, shares parameters between classes."""
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
             together = (name for name, family in self.features.items() if not family.classes_apart)
@@ -476,7 +476,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihood is drawn for each cell, because the features have many parameters."""
+        """Features with many parameters: for each cell, the log-likelihood is drawn instead of the parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
@@ -602,7 +602,7 @@ class Posterior:
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
         """Change log p(x | c, D) in ``total``, (row, class), to leave-one-out values, in place.
 
-        If ``point`` is given, a prior that classes share is still learned from all rows.
+        If ``point`` is given, a prior shared by the classes is not changed: it is learned from all rows.
         """
         # A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
@@ -648,6 +648,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Draw classes from p(c | x), by the uniform random numbers ``uniform``, (draw, row)."""
+    """Draw classes from p(c | x), (draw, row); ``uniform`` holds one uniform random number per draw."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

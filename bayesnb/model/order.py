@@ -74,7 +74,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Choose an end of a numeric column by the row keys: True for the high end, False for the low end."""
+        """Whether the row keys choose the high end of a numeric column (True) or the low end (False)."""
         # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -88,7 +88,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows in random order. Return their positions, weights, and ranks in this order.
+        """Draw at most ``most`` rows in random order. Return positions, weights, and ranks in the random order.
 
         A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, a hash of the sums before and after it. Reversing ``sums`` does not change this hash."""
+    """For each entry, a hash of two sums, in any order: of all entries before it, and of all entries after it."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

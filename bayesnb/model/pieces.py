@@ -93,5 +93,5 @@ def _of_columns(
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of rows that keep arrays (row, class, term) small."""
+    """Slices of so few rows that arrays (row, class, term) are small."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))

@@ -147,7 +147,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """A copy of the error whose message names the function ``what``."""
+        """Copy the error, and name the function ``what`` in the message of the copy."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

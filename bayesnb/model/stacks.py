@@ -54,7 +54,7 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """Map features to results of :func:`each`. The number of columns of each feature is as in ``like``."""
+    """Map each feature to its part of ``found``, from :func:`each`; parts have as many columns as in ``like``."""
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
@@ -74,7 +74,7 @@ def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications. Each dict in ``known`` maps these features to priors or data."""
+    """Features with equal specifications; each dict in ``known`` maps feature names to priors or data."""
 
     family: Family
     names: Sequence[Any]
@@ -120,9 +120,9 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each group of features, yield the names of the features and ``ask(family, *known, *given)``.
+    """Call ``ask(family, *known, *given)`` for each group of features; yield the group's names and the result.
 
-    The arguments of ``ask`` are joined along the column axis. ``naming`` adds the feature's name to errors.
+    The priors and data in a call are joined along the column axis. ``naming`` adds the feature's name to errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
     for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):

@@ -195,8 +195,8 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per factor of the model (a feature or the class probabilities), and a last line for all factors
-        together. Markers show the largest change of a class probability in a row: its mean (filled) and its maximum
-        (hollow) over the rows. At most 30 lines are shown, for the most influential priors.
+        together. For each row, the largest change of a class probability is computed; markers show the mean (filled)
+        and the maximum (hollow) over the rows. At most 30 lines are shown, for the most influential priors.
 
     Raises
     ------
@@ -253,8 +253,8 @@ def watch(found: Watch, most: int = 8) -> Figure:
     Returns
     -------
     Figure
-        One line per column and class: its log e-value. A line that reaches the dashed line raises an alarm, except for
-        dates that are not earlier than the learned dates.
+        One line per column and class: its log e-value. A line that reaches the dashed line raises an alarm.
+        Dates that are not earlier than the learned dates raise no alarm.
 
     Raises
     ------

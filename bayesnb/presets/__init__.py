@@ -57,9 +57,9 @@ def sklearn(
 
     Notes
     -----
-    For ``CategoricalNB``, every code from 0 to the largest code is a level; here, only values in the data or a
-    categorical type are. ``GaussianNB`` computes the largest variance without sample weights and, in ``partial_fit``,
-    without earlier rows; this package uses sample weights and earlier rows.
+    For ``CategoricalNB``, every code from 0 to the largest code is a level. Here, a code is a level only if the
+    data or a categorical type contain the code. ``GaussianNB`` computes the largest variance without sample weights
+    and, in ``partial_fit``, without earlier rows; this package uses sample weights and earlier rows.
 
     Examples
     --------
@@ -221,7 +221,8 @@ def spark(
 def weka() -> BayesianNB:
     """``NaiveBayes`` of Weka, with its default options.
 
-    Laplace smoothing adds 1 to level and class counts. Numbers are read by ``bayesnb.presets.rounded.RoundedGaussian``.
+    Laplace smoothing adds 1 to level and class counts. Numbers are modelled by
+    ``bayesnb.presets.rounded.RoundedGaussian``.
 
     Returns
     -------
@@ -231,9 +232,9 @@ def weka() -> BayesianNB:
 
     Notes
     -----
-    Results may differ from Weka's for values more than about 6 standard deviations above all class means, or 18 below,
-    where Weka loses digits or uses its smallest probability, 1e-75. Weka's options ``-K`` and ``-D`` have no
-    counterpart.
+    Results may differ from Weka's for values that exceed all class means by about 6 standard deviations, or are below
+    all by about 18: there, Weka loses digits or uses its smallest probability, 1e-75. Weka's options ``-K`` and ``-D``
+    have no counterpart.
 
     Examples
     --------

@@ -110,7 +110,7 @@ LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).sma
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A distribution of θ. Its parameters are arrays, with one independent θ per array position."""
+    """A distribution of θ whose parameters are arrays: each array position has an independent θ."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -236,7 +236,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """``ln |dθ/dφ|``, up to a constant, for transformed parameters φ whose density peaks at the mean of θ.
+        """``ln |dθ/dφ|``, up to a constant, where θ is transformed to φ. The mode of φ corresponds to the mean of θ.
 
         φ is the log-odds of a probability, the logarithm of a rate, or (μ, √τ) of a Normal.
         """
@@ -304,7 +304,7 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """Convert arrays, in the order of ``parameters``, to the dictionary of θ that likelihoods take."""
+        """Convert arrays in the order of ``parameters`` to {name: array}, the form of θ in likelihoods."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -315,7 +315,7 @@ class Prior(Belief):
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Draws of θ, as the dictionary {name: array} that likelihoods take."""
+        """Draws of θ as {name: array}, the form of θ in likelihoods."""
 
 
 class Located(Prior):

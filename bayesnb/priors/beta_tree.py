@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes that contain each cell, and which half (0 or 1) of each node contains it, (..., depth)."""
+    """The nodes that contain each cell, and the half of each node that contains the cell (0: left), (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -62,9 +62,8 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The marginal likelihood of a tree whose nodes stop or split, and each node's posterior stop probability.
 
-    ``near`` is the log evidence (..., node) of each node if the node stops, and ``own`` if the node splits. ``near``
-    and ``own`` may also contain first and second derivatives. The nodes are either a whole tree, or a path with one
-    node per depth.
+    Each node has two log evidences, (..., node): ``near`` if the node stops, and ``own`` if the node splits. Both may
+    also contain first and second derivatives. The nodes are either a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -109,7 +108,7 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell, from each node's log probabilities of its ``left`` and ``right`` half (..., node).
+    """Log probability of each cell. ``left`` and ``right`` hold log probabilities of the halves of nodes, (..., node).
 
     ``low`` and ``high`` are 1 if the left and right half can hold values, otherwise 0. ``arrays`` is numpy or
     ``pytensor.tensor``.

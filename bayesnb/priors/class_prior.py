@@ -149,7 +149,7 @@ def mass_of_new_class(rows: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class WithUnknown:
-    """A prior that adds an unknown class, which represents all classes without rows, to the known classes.
+    """A prior for the known classes and an unknown class, which represents all classes without rows.
 
     The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the posterior mean
     probability of the unknown class is ``mass`` (Pitman 1996).

@@ -51,7 +51,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """The distribution of θ of a family such as Hurdle: its parts are independent and generate each cell together.
+    """The distribution of θ of a family such as Hurdle, in which independent parts together generate each cell.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Nodes:
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
     def reaches(self, log_weight: Array) -> Array:
-        """For each row, whether the weights at the ends of the grid are negligible, so that the grid is wide enough."""
+        """For each row, whether the grid is wide enough: weights at the ends of the grid must be negligible."""
         ends = (log_weight[:, [0, -1]], log_weight[:, :, [0, -1]])
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
@@ -77,7 +77,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between nodes; for each draw, return the node below and the distance from it in steps."""
+    """Draw positions on a grid; return the last node below each position, and the distance from this node in steps."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -195,7 +195,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The integration nodes for one class and column, with ``more`` added rows in the interval around ``centre``."""
+    """Integration nodes for one class and column; ``more`` further rows are in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -294,7 +294,7 @@ class Interval:
         return found - self.more
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield nodes, rows, log weights of the nodes (row, λ, μ), and ln P(interval) (``None`` if not computed)."""
+        """For each group of rows, yield the grid, the rows, log weights (row, λ, μ), and ln P(interval) or ``None``."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]

@@ -64,7 +64,7 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """For M = L Lᵀ and ``inverse`` L⁻¹: ``ln |M + added| - ln |M|``, and whether M + added is positive definite."""
+    """``ln |M + added| - ln |M|``, and whether M + added is positive definite; ``inverse`` is L⁻¹ of M = L Lᵀ."""
     # Computing from the eigenvalues of L⁻¹ added L⁻ᵀ keeps the digits of a small difference.
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))
@@ -106,7 +106,7 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     below, diagonal = np.tril_indices(d), np.arange(d)
 
     class LogRoot(Transform):
-        """PyMC transform of a precision matrix Λ to its standardized Cholesky factor with a logarithmic diagonal."""
+        """Transform a precision matrix: standardize it, and take the Cholesky factor and logs of its diagonal."""
 
         name = "logroot"
 

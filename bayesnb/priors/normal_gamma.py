@@ -55,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """Add data ``t`` times; return ln det(Ψ/2) (increase, new value), and whether Ψ is positive definite."""
+        """The increase of ln det(Ψ/2) by ``t`` times the data, its new value, and whether Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -69,7 +69,7 @@ class UnknownPrecision(Located):
     @staticmethod
     @abstractmethod
     def squares(precision: Array, gap: Array, n: Array, scatter: Any) -> Array:
-        """Sum of (x - μ)ᵀ Λ (x - μ) over rows x of weight ``n``; ``gap`` is the mean of the rows minus μ."""
+        """Sum of (x - μ)ᵀ Λ (x - μ) over rows x; ``n`` is their total weight, and ``gap`` is their mean minus μ."""
 
     @property
     def nu(self) -> Array:

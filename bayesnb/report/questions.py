@@ -177,7 +177,7 @@ class Asking:
 
     @property
     def numbered(self) -> bool:
-        """Whether rows are named by their numbers in the table; the command line may have left rows out."""
+        """Whether rows are named by numbers; numbers may have gaps, because the command line omits some rows."""
         index = index_of(self.X)
         by_number = index is None or index.equals(pd.RangeIndex(self.X.n_rows))
         return by_number or (self.form == "command" and index.name is None)
@@ -286,7 +286,7 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
 
 
 def _probability(p: float) -> str:
-    """Format a probability with three decimals; near 0 or 1, with four or as a bound."""
+    """Format a probability, such as "0.123"; near 0 or 1, such as "0.0004" or "below 0.0001"."""
     if not 0.0001 <= p <= 0.9999:
         return "below 0.0001" if p < 0.5 else "above 0.9999"
     return f"{p:.3f}" if 0.001 <= p <= 0.999 else f"{p:.4f}"

@@ -183,7 +183,7 @@ def estimates_of_row(
 ) -> parts.Section:
     """The class probabilities of a row under each estimate, and the interval of naive Bayes.
 
-    ``held_out`` is the position of the row if no model learned it.
+    ``held_out`` is the row's position if no model has learned the row; otherwise ``None``.
     """
     labels, estimates = list(answer["interval"]), answer["estimates"]
     lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}

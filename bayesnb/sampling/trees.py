@@ -167,7 +167,7 @@ def of_rows(
     groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:  # fmt: skip
-    """Make the predictive and log-likelihood groups in ``wanted``. "columns" adds groups with a density per column."""
+    """Make the predictive and log-likelihood groups that ``wanted`` names; "columns" adds these groups per column."""
     # With log p(y_i | x_i, θ), ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):

@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Mask of the scatter: true at columns (i, j) if ``some``, (class, column), is true at both columns."""
+        """Mask of the scatter, from a mask ``some`` (class, column): (i, j) is true if columns i and j are true."""
 
     @property
     def weight(self) -> TwoFloat:

@@ -203,7 +203,7 @@ class Statistic(ABC):
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
-        """Draw the statistic of ``n`` cells per class and column given θ; ``None`` if cells must be drawn singly."""
+        """Draw the statistic of ``n`` cells per class and column given θ; ``None`` if this is impossible."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:

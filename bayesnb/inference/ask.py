@@ -70,7 +70,7 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """Joint distribution of a missing cell and the class: its values, p(value, class) and the omitted probability.
 
-    ``log_joint`` is a function from values of the cell to log p(class, row), (value, class). ``log_row`` is the log
+    ``log_joint`` maps values of the cell, (value,), to log p(class, row), (value, class). ``log_row`` is the log
     probability of the other cells.
     """
 
@@ -114,7 +114,7 @@ def _rounded(family: Family, believed: Belief, column: int) -> Array:
 
 
 def are_summed(family: Family, column: int, values: Array) -> bool:
-    """Whether the ``values`` from :func:`joint_of` are discrete, not the nodes of numerical integration."""
+    """Whether the ``values`` from :func:`joint_of` are discrete; False if they are nodes of numerical integration."""
     unit = family.unit_of(column)
     rounded = unit is not None and bool((np.abs(values / unit - np.rint(values / unit)) < 1e-6).all())
     return family.support.kind in ("levels", "zero_one", "counts") or rounded
@@ -288,10 +288,10 @@ def ask_next(
 def _joint_of_column(
     classifier: Classifier, data: Data, column: Any, parts: list[tuple[Any, int]], before: Array
 ) -> tuple[Array, float]:
-    """Joint distribution of a table column and the class, (value, class), and the omitted probability.
+    """Joint distribution, (value, class), of a table column and the class; also the omitted probability.
 
-    ``parts`` lists the encoded columns, (feature, position), that are made from the cell. If a feature of the model
-    indicates whether the cell is missing, "missing" is an additional last value.
+    ``parts`` lists the encoded columns, (feature, position), that are made from the cell. If a column of the model
+    indicates missing cells, the last value is "missing".
     """
     schema = classifier.schema
     named = [schema.features[name].columns[j] for name, j in parts]
@@ -319,7 +319,7 @@ def _joint_of_column(
 
 
 def _together(joints: list[Array]) -> Array:
-    """Joint distribution of the class and several variables that are independent given the class, (value, class).
+    """Joint distribution, (value, class), of the class and all variables, which are independent given the class.
 
     If all variables together have more than ``MOST_TOGETHER`` values, the last variables are left out.
     """
@@ -337,7 +337,7 @@ def _together(joints: list[Array]) -> Array:
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """Apply :func:`joint_of` to a cell; ``before``, (class,), is log p(class, row) with the cell missing."""
+    """Apply :func:`joint_of` to a missing cell; ``before``, (class,), is log p(class, row) without this cell."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -346,7 +346,7 @@ def joint_of_cell(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return a function from values of one cell to log p(class, row), (value, class)."""
+    """Return the function ``log_joint`` of :func:`joint_of` for one cell."""
     x = data[name]
     if classifier.believed.naive and classifier.believed.plug_in is None:
         # The terms of the other features do not change.

@@ -1,7 +1,7 @@
 """The posterior of naive Bayes and, if the model has a dependence, of its exponents, as one object.
 
-By default, results for a new row condition on the learned rows and the row itself or, with exponents, on the learned
-rows only (``docs/theory/ratio-of-averages.md``).
+By default, the posterior for a new row is given the learned rows and the new row. If the model has exponents, it is
+given the learned rows only (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Term names, leave-one-out log densities (row, class, term), and diagnostics of features sampled by MCMC."""
+        """The names of the terms, their leave-one-out log densities (row, class, term), and MCMC diagnostics."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = pieces.left_out(self.posterior, data, labels, sampled)
@@ -174,7 +174,7 @@ class Believed:
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:
-        """Exponents of all columns, then the learned intercept, (class, column + 1); ``None`` for naive Bayes."""
+        """Exponents of all columns and, last, the learned intercept, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
         if self.dependence.spec.forests:
@@ -199,7 +199,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features for which each cell's log-likelihood is drawn instead of the parameters."""
+        """Features whose log-likelihoods are drawn directly, cell by cell, without drawing the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
@@ -223,9 +223,9 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, self.offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function from draws of p(class | row, θ), (draw, row, class), to entropies in nats.
+        """Return a function that turns draws of p(class | row, θ), (draw, row, class), into entropies in nats.
 
-        The function returns total, aleatoric and epistemic entropy with their Monte Carlo standard errors, (row, 2, 3).
+        The entropies, (row, 2, 3), are total, aleatoric and epistemic, followed by their Monte Carlo standard errors.
         ``log_p``, (row, class), is log p(class | row) with all parameters integrated out.
         """
         # Given the row, the mean of p(class | row, θ) is exp(log_p), so the mean of the draws is not needed.

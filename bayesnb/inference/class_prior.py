@@ -89,7 +89,7 @@ def interval_of_shares(
 def draw_shares(log_likelihood: Array, errors: Array, rng: np.random.Generator) -> Array:
     """Posterior draws of the class frequencies of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    Each chain adds its ``errors``, (chain, class), to the log likelihoods of all rows.
+    ``errors``, (chain, class), are constants that each chain adds to the log likelihoods of all rows.
     """
     # A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
     # counts, which is Dirichlet(1 + counts).
@@ -119,10 +119,9 @@ def draw_shares(log_likelihood: Array, errors: Array, rng: np.random.Generator) 
 def errors_of_classes(
     believed: Believed, data: Data, log_likelihood: Array, shares: Array, chains: int, seed: Any
 ) -> Array:
-    """Draws of an error of log p(row | class) that is constant over rows, (chain, class).
+    """Draw an error of log p(row | class) for each chain and class, the same for all rows, (chain, class).
 
-    Near ``shares``, this error changes the estimated class frequencies as much as the errors of the learned parameters
-    do.
+    Near ``shares``, these errors change the estimated class frequencies as much as errors of the learned parameters do.
     """
     # The learned parameters θ are uncertain, too (a two-step estimate, Murphy and Topel 1985). New rows could inform
     # them, but if the model is wrong, they mislead: in simulations with dependent columns, 89 % intervals of the joint
@@ -227,8 +226,8 @@ def estimate_class_prior(
     prob : float, optional
         Probability of an equal-tailed interval for each class probability; none by default.
     draws : int
-        Number of draws of the Gibbs sampler for the interval, with the estimator's seed (0 by default). Every 32 draws
-        share one draw of the model's parameters.
+        Number of draws of the Gibbs sampler for the interval, with the estimator's seed (0 by default). For every 32 of
+        these draws, the model's parameters are drawn once.
 
     Returns
     -------
@@ -302,7 +301,7 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
 
 
 def cure_of(estimate: pd.Series, name: str) -> Spelled:
-    """How to predict with the class frequencies ``estimate``, which Python code calls ``name``."""
+    """How to predict with the class frequencies ``estimate``; ``name`` is their variable in the Python code."""
     # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
     # estimated frequency is 0 stays possible.
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)

@@ -172,7 +172,7 @@ class Classifier(FittedModel):
         return data, labels
 
     def require_learned(self, weights: Array, otherwise: str | Message = OTHER_ROWS) -> None:
-        """Raise ``ValueError`` unless the learned rows have these class weights, (class,)."""
+        """Raise ``ValueError`` unless ``weights``, (class,), are the class weights of the learned rows."""
         if not np.allclose(weights, self.statistics.rows):
             both = self.statistics.rows.tolist(), weights.tolist()
             learned, given = (
@@ -219,7 +219,7 @@ class Classifier(FittedModel):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """Raise an error; for a method that learns or saves, the error refers to the estimator."""
+            """Raise ``AttributeError``; for a method that learns or saves, the message refers to the estimator."""
             if name in ("fit", "partial_fit", "forget", "merge", "discount", "save"):
                 said = f"Classifier has no {name!r}, because it cannot learn: call clf.{name}(...) on the BayesianNB"
                 raise AttributeError(f"{said} that it was made from, then make it anew", name=name, obj=self)
@@ -385,7 +385,7 @@ class FarRowError(RefusedRowsError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function to raise ``FarRowError``, not ``ImpossibleRowError``, for rows of positive probability."""
+    """Decorate a function to replace ``ImpossibleRowError`` by ``FarRowError`` if a row is possible but far away."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -428,7 +428,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value without cached properties; each dataclass instance is copied only once."""
+    """Copy a value, without the cached properties of its dataclass instances; copy each instance only once."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]

@@ -44,8 +44,8 @@ def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = No
     Returns
     -------
     DataFrame (column, ...)
-        The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, from the class
-        frequencies to a model with only this column. ``without`` is the increase in log loss per row without this
+        The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, if a model with
+        only this column replaces the class frequencies. ``without`` is the increase in log loss per row without this
         column; negative if leaving out the column helps. ``alone_se`` and ``without_se`` are standard errors.
         ``attrs["says"]`` summarizes the table.
 
@@ -123,7 +123,7 @@ DRAWN = 512
 
 
 def information(classifier: Classifier) -> tuple[float, dict[Any, float]]:
-    """The entropy of the class and its mutual information with each feature, in nats; NaN if values cannot be drawn."""
+    """The class's entropy, and its mutual information with each feature (NaN if values cannot be drawn), in nats."""
     # No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
     # posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the
     # answer does not depend on their order.

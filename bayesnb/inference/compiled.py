@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Six parameters of the log density of each column of a feature, as arrays (class, column)."""
+    """The parameters height, m, low, scale, a and b of a feature's log densities, as arrays (class, column)."""
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
@@ -229,7 +229,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether a table of log densities, one per value and class, can represent the feature."""
+    """Whether a table with a log density for each value and class can represent the feature."""
     family = feature.family
     return family.support.kind in ("zero_one", "levels", "counts") and family.exact and not feature.exposure
 

@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 def nonconformity(log_joint: Array, codes: Array) -> Array:
-    """The log-odds of all other classes against each row's class, (row,); large for an unusual class."""
+    """How unusual each row's class is: the log-odds of all other classes against this class, (row,)."""
     # 1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
@@ -36,13 +36,13 @@ def nonconformity(log_joint: Array, codes: Array) -> Array:
 
 
 def of_every_class(log_joint: Array) -> Array:
-    """:func:`nonconformity` of each row with each class, (row, class)."""
+    """For each class, the :func:`nonconformity` of each row if it belonged to this class, (row, class)."""
     each = [nonconformity(log_joint, np.full(len(log_joint), c)) for c in range(log_joint.shape[1])]
     return np.stack(each, axis=1)
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Array:
-    """Numbers of known rows that are more unusual, equally unusual, and compared in total, (3, new row, class)."""
+    """How many known rows are more unusual, how many equally unusual, and how many in total, (3, new row, class)."""
     # ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``,
     # (row,), are the classes and whole-number weights of the known rows.
     found = np.zeros((3, *new.shape))
@@ -58,7 +58,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Array:
-    """The :func:`counts` of full conformal prediction, which adds each new row to the learned rows once per class.
+    """The :func:`counts` of full conformal prediction: each new row joins the learned rows, once in each class.
 
     References
     ----------
@@ -93,7 +93,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Log densities of a feature: leave-one-out in learned rows, without and with the new row; and in the new row."""
+    """A feature's log densities of learned rows without the new row and with the new row, and of the new row."""
     # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
     # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
     # out of its own class. The third array is the log density of the new row given D, (1, class).
@@ -111,7 +111,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """Log class probabilities, (row, class), given all other labels and a new row of the class ``candidate``."""
+    """Log class probabilities of each row, (row, class), given the other rows' labels and a new label ``candidate``."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -229,8 +229,8 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. The set is empty if the row is unusual under
-            every class. Without smoothing, every set contains each class that is compared with fewer than 1 / (1 -
-            coverage) - 1 known rows.
+            every class. Without smoothing, a class that is compared with fewer than 1 / (1 - coverage) - 1 known rows
+            is in every set.
 
         Examples
         --------

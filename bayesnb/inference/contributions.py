@@ -141,7 +141,7 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield each contribution to the log-odds, multiplied by its exponent, then the sum."""
+    """Yield each contribution to the log-odds of a model with exponents, then the sum."""
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
@@ -242,13 +242,13 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def in_one(lines: pd.DataFrame, rest: Array) -> pd.DataFrame:
-    """One row for the contributions at positions ``rest``, with the sum of their log-odds."""
+    """Merge the contributions at positions ``rest`` into one row, with the sum of their log-odds."""
     both = {"entry": f"({len(rest)} others)", "value": None, "missing": False, "lower": np.nan, "upper": np.nan}
     return lines.iloc[rest[:1]].assign(**both, log_odds=lines["log_odds"].iloc[rest].sum())
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods (..., word, class), shifted so that each row's likelihood has mean 1 over classes."""
+    """Shift log-likelihoods of words, (..., word, class), so that each row's likelihoods of the classes have mean 1."""
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
     mean = (whole - relative(whole, -1))[..., rows, :1]

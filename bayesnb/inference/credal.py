@@ -50,7 +50,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of ln p(class, row), up to a constant, as functions of each class's share t of the prior concentration."""
+    """Bounds of ln p(class, row), up to a constant, as functions of each class's share t of the prior."""
 
     # ``low`` and ``high``, (row, class), are the parts of the bounds that do not depend on the share. ``own_low`` and
     # ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
@@ -119,7 +119,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point at which a condition, true at ``low``, becomes false."""
+    """Narrow ``low`` and ``high`` by bisection around the point at which ``below`` changes from true to false."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -186,7 +186,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """Change the shares of classes a and b, but not their sum, to maximize ``value``; return all shares."""
+    """Maximize ``value`` over the shares of classes a and b, whose sum is fixed; return all shares."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -247,8 +247,8 @@ def predict_credal(
         categorical and 0/1 columns; all other columns keep their fitted prior. With ``s=None`` (only in Python), all
         priors are the fitted priors.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Two priors whose hyperparameters are the ends of intervals. Hyperparameters vary independently for each class
-        and column.
+        Two priors. Each hyperparameter varies between its values in the two priors, independently for each class and
+        column.
     missing : {"ignored", "any"}
         Whether missing cells of nominal columns are missing at random ("ignored"), or may have any level (Corani and
         Zaffalon 2008).
@@ -315,7 +315,7 @@ def _bounds(
     classifier: Classifier, data: Data, cells: Mapping[Any, Array], n: int, s: float | None, priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:  # fmt: skip
-    """Combine the bounds of all features and the class; ``cells`` holds the codes of features with Dirichlet priors."""
+    """Combine the bounds of all features and of the class; ``cells`` holds the features whose Dirichlet priors vary."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)

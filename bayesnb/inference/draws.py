@@ -89,14 +89,14 @@ def seed_of_rows(seed: Any) -> int:
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """Quantile levels one Monte Carlo standard error below and above the levels ``shares``, for ``n`` draws."""
+    """For ``n`` draws, the quantile levels one Monte Carlo standard error below and above each of ``shares``."""
     # The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half
     # of the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """Return a function from draws to quantiles and their Monte Carlo errors, (row, class, quantile, 2)."""
+    """Return a function that computes quantiles of draws, with Monte Carlo errors, (row, class, quantile, 2)."""
 
     def asked(p: Array, rows: slice) -> Array:
         q = np.asarray(shares)

@@ -69,9 +69,9 @@ def explain(
     -----
     If the model has exponents, the entry of a column is its log-likelihood ratio times its exponent, plus learned
     corrections. Effects that belong to no single column, such as the effect of similar learned rows, are divided among
-    the columns (``docs/theory/exponents.md``). Histograms of columns, pairs or groups of columns, and decision trees
-    have separate entries. "(offset)" is the learned correction of the class frequencies. "(averaging)" is the effect of
-    averaging over exponents or dependent parameters instead of plugging in estimates.
+    the columns (``docs/theory/exponents.md``). There are separate entries for the histogram of a column, for a pair or
+    group of columns, and for decision trees. "(offset)" is the learned correction of the class frequencies.
+    "(averaging)" is the effect of averaging over exponents or dependent parameters instead of plugging in estimates.
 
     With ``dependence="forests"``, columns contribute as in naive Bayes. In addition, each edge between two columns
     contributes its log density ratio times its average probability (``docs/theory/forests.md``). An edge has an entry

@@ -49,8 +49,8 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary has four columns. ``value`` is the most probable level, or the median of counts and real numbers.
         ``lower`` and ``upper`` are the equal-tailed interval of counts and real numbers. ``probability`` is the
-        probability of ``value``, NaN for real numbers except the 0 of a ``Hurdle``. Dates are written as in the table.
-        A cell of a ``Bounded`` column is predicted as a number, not as a bound such as "<5".
+        probability of ``value``; for real numbers, it is NaN, except for the value 0 of a ``Hurdle``. Dates are written
+        as in the table. A cell of a ``Bounded`` column is predicted as a number, not as a bound such as "<5".
 
         The distribution holds the ``probability`` of each possible value. For a column of real numbers, the values are
         nodes of numerical integration. The first and the last node also represent all values beyond the nodes, which
@@ -140,7 +140,7 @@ def fill_in(
 
 
 def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
-    """Mark the cell of a ``Bounded`` column as a number; return the row and its log p(class, row)."""
+    """If the cell is of a ``Bounded`` column, mark it as a number; return the row and its log p(class, row)."""
     schema = classifier.schema
     reading = schema.readings.get(owner := schema.owner.get(column))
     if not isinstance(reading, Bounded) or column != (names := reading.names(owner))[1]:
@@ -203,7 +203,7 @@ ABOVE_MEDIAN = "above median: the surprise minus the median of the column, which
 
 
 def _oddest(found: pd.DataFrame) -> pd.DataFrame:
-    """The cells in decreasing order of their surprise minus the median surprise of their column."""
+    """The cells, sorted by their surprise minus the median surprise of their column, the largest difference first."""
     # Another unit adds one number to the surprise of all cells of the column, so the difference from the column's
     # median is the same in every unit.
     cells, above = found.to_numpy(), (found - found.median()).to_numpy()

@@ -31,7 +31,7 @@ POWERS = np.linspace(0, 10, 41)
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class, grouped by the set of cells that agree with the predicted row."""
+    """The learned rows of a class, grouped by which cells are missing and which equal the predicted row's cells."""
 
     # ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1
     # if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
@@ -245,7 +245,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Per feature, the posterior concentration of the row's level and of all levels together, (2, class, column)."""
+    """Per feature, the posterior concentration of the row's level, and the sum over all levels, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

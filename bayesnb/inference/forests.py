@@ -26,9 +26,9 @@ def forests(classifier: Classifier) -> pd.DataFrame:
         is the probability of the edge given the data. ``log_bayes_factor``, in nats, compares dependence with
         independence of these two columns alone.
 
-        ``attrs["log_gain"]`` is the log evidence minus the log evidence of naive Bayes on the same cells.
-        ``attrs["log_gain_bounds"]`` are bounds of the exact ``log_gain``, in which missing cells of learned rows are
-        summed out. ``attrs["log_naive"]`` is the log probability that there are no edges. ``attrs["strength"]`` and
+        ``attrs["log_gain"]`` is the increase in log evidence over naive Bayes on the same cells.
+        ``attrs["log_gain_bounds"]`` are bounds of the increase if missing cells of learned rows are summed out.
+        ``attrs["log_naive"]`` is the log probability that there are no edges. ``attrs["strength"]`` and
         ``attrs["beta"]`` are the hyperparameters with the largest evidence. ``attrs["says"]`` states the result.
 
     Raises

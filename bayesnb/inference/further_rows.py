@@ -1,4 +1,4 @@
-"""The expected loss, its predictive interval, and the regret of plug-ins after learning further rows."""
+"""What further rows would change: the expected loss, with a predictive interval, and the regret of plug-ins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the sufficient statistic of further rows given ``theta``; ``rows`` is the number of rows per class."""
+    """Draw a feature's sufficient statistic in ``rows`` further rows of each class, (class,), given ``theta``."""
     # ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
     # ``read`` encodes cells, if the family draws cells instead of statistics.
     n = rng.binomial(rows[:, None], share)
@@ -48,7 +48,7 @@ def drawn_statistic(
 
 
 def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Statistics:
-    """Draw sufficient statistics of further rows given the parameters, with the learned share of missing cells."""
+    """Draw sufficient statistics of further rows from ``theta``; cells are missing as often as in learned rows."""
     p, learned, found = np.exp(theta.log_pi), classifier.statistics, {}
     of_class = rng.multinomial(rows, p / p.sum())
     for name, family in theta.model.features.items():
@@ -238,7 +238,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """How much the expected loss of each row, (row,), is too small because exponents were learned from its label."""
+    """How much smaller the expected loss of each row is because the exponents were learned from its label, (row,)."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
@@ -254,7 +254,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, regret: Array, bound: float) -> float:
-    """Number of further rows after which a regret is at most ``bound``; infinite if never, NaN for a NaN regret."""
+    """Number of further rows until the regret is at most ``bound``: infinite if never, NaN if the regret is NaN."""
     # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
     # as 1/n².
     if np.isnan(regret[-1]):

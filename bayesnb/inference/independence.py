@@ -36,8 +36,9 @@ class Independence:
         log Bayes factor, in nats, of dependence given the class. ``information`` is the mutual information given the
         class, in nats, adjusted for chance. ``lower`` and ``upper`` are the interval of the information; ``lower`` is 0
         if independence is plausible. ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b |
-        c) replaces p(a | c) p(b | c). ``gain`` is too small for numbers that depend strongly. ``se`` is the standard
-        error of the gain. ``score`` is the z-score for adding the pair to a model with ``dependence="weighted"``.
+        c) replaces p(a | c) p(b | c). ``gain`` is too small for columns of numbers that depend strongly on each other.
+        ``se`` is the standard error of the gain. ``score`` is the z-score for adding the pair to a model with
+        ``dependence="weighted"``.
     exponent : Series
         The posterior of one exponent, a power of the likelihoods of all columns: ``mean``, ``sd``, ``lower``,
         ``upper``, and the ``log_bayes_factor`` against exponent 1 (naive Bayes).
@@ -76,8 +77,8 @@ class Independence:
     def too_sure(self) -> float:
         """The factor by which log-odds of naive Bayes are too large (below 1: too small); 1 without evidence.
 
-        If the interval of the exponent reaches 0, return the smallest factor that this interval allows. The evidence is
-        weak if the interval excludes 1 but the Bayes factor is at most 20; then no other ``dependence`` is advised.
+        If the interval of the exponent reaches 0, return the smallest factor that this interval allows. If the interval
+        excludes 1 but the Bayes factor is at most 20, the evidence is weak, and no other ``dependence`` is advised.
         """
         # The whole interval may be below 0, if the columns together are misleading.
         size = 1 / max(float(self.exponent["upper" if self._unbounded else "mean"]), 0.01)
@@ -89,7 +90,7 @@ class Independence:
 
     @property
     def _excludes_1(self) -> bool:
-        """Whether the interval of the exponent excludes 1, as it is printed."""
+        """Whether the interval of the exponent, rounded as in the printed result, excludes 1."""
         return bool(not self.exponent["lower"].round(2) <= 1 <= self.exponent["upper"].round(2))
 
     @property

@@ -41,7 +41,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector feature; a parameter of two columns is named "… with <other column>"."""
+    """The parameters of one column of a vector feature, by name; those of a matrix are "… with <other column>"."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -69,7 +69,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """The weights, (class,), of every square or product of columns with a nonzero weight."""
+    """The nonzero weights, (class,), of squares of columns and of products of two columns."""
     columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
         (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))

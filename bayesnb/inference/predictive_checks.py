@@ -109,7 +109,7 @@ def _positive_log(x: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield the name, transformation, least sd and values of each test statistic; ``x`` is (table, row)."""
+    """Yield each test statistic: its name, transformation, smallest sd and values; ``x`` is (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
@@ -295,7 +295,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether one column is constant in all rows in which another column is known, (column, column)."""
+    """Whether one column of a pair is constant over the rows in which the other is known, (column, column)."""
     # Columns that are constant in all rows are not flags.
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.
@@ -329,7 +329,7 @@ def replicated(
 ) -> Array:  # fmt: skip
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    ``connect`` changes cells in place, so that the columns are dependent.
+    ``connect`` makes the drawn columns dependent by changing cells in place.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.

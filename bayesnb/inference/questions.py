@@ -39,7 +39,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The static type of a question, called as ``f(model, ...)`` or ``model.f(...)``."""
+    """The static type of a question, which can be called as ``f(model, ...)`` or ``model.f(...)``."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 

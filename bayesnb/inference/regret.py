@@ -24,7 +24,7 @@ ROWS = 1000
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """Return a function from predicted and true log probabilities, (row, class), to each row's expected loss."""
+    """Return a function that computes expected losses from predicted and true log probabilities, (row, class)."""
     if isinstance(costs, str) and costs == "log loss":
         return _cross_entropy
     if isinstance(costs, str):
@@ -52,7 +52,7 @@ def _cross_entropy(stated: Array, true: Array) -> Array:
 
 
 def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Regret of predicting ``stated`` instead of ``predictive``, (row,); both are log probabilities, (row, class).
+    """Each row's regret, (row,), if the log probabilities ``stated`` replace ``predictive``; both are (row, class).
 
     The regret is infinite if every class is impossible in ``stated``.
     """

@@ -146,7 +146,7 @@ class LogOdds:
 
     @cached_property
     def _formula(self) -> Array:
-        """The seven numbers of the saddlepoint formula for each component of a mixture, (number, component, row)."""
+        """Seven coefficients of the saddlepoint formula for each mixture component, (coefficient, component, row)."""
         # In order: N at the origin; the weight; h; w and its correction at -h; w and its correction at h. Between -h
         # and h the correction is interpolated linearly, because at the origin it is a difference of two infinite terms.
         level, _, variance = self._at_origins
@@ -192,7 +192,7 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """Quantiles of the log-odds, or the distribution function if ``at`` is given, (point, row)."""
+        """Quantiles of the log-odds or, if ``at`` is given, the distribution function at these points, (point, row)."""
         # The quantiles are at the levels Φ(aim).
         # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
         # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
@@ -246,7 +246,7 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula is accurate: if all posteriors are exact, short-tailed and of tested types."""
+    """Whether the saddlepoint formula is accurate: all posteriors must be exact, short-tailed and of a tested type."""
     # In tests, errors of probabilities were below 0.011 if the function returned True, otherwise up to 0.05. A tail is
     # long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     if not posterior.exact:

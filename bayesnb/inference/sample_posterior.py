@@ -206,9 +206,8 @@ class _Draws:
     def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
         """Draw the exponents from their posterior, given the rows X, y from which they were learned.
 
-        The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have intercepts per
-        level or interval, ``b_cell`` (class, cell), and ``d`` (class, deviation), the deviations of each class's
-        exponents from ``w``.
+        The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have ``b_cell`` (class,
+        cell), intercepts per level or interval, and ``d`` (class, deviation), the exponents of each class minus ``w``.
         """
         from xarray import DataTree
 
@@ -316,7 +315,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Weighted log probabilities of the rows' classes, and drawn classes, both (chain, draw, row)."""
+    """Log probability of each row's class, times the row's weight, and a drawn class, both (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -98,7 +98,7 @@ class Scorecard:
     cure : Cure, optional
         What to try if the model is overconfident.
     gain : (float, float)
-        Interval of the mean decrease in log loss, paired by row, from the class frequencies to the model.
+        Interval of the mean, over rows, of the log loss of the class frequencies minus the log loss of the model.
     shifted : bool
         Whether the model is overconfident mostly because the classes have other frequencies than it expected.
     rare : {class: rows}
@@ -138,7 +138,7 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` if the interval of the log loss is above its expectation, ``"underconfident"`` if below.
 
-        If the expected log loss is in the interval or within 0.001 nats of it, the accuracy is compared with its
+        If the expected log loss lies in the interval, or at most 0.001 nats outside, the accuracy is compared with its
         expectation instead. Learned rows never show that a model is underconfident.
         """
         found = self._apart
@@ -339,7 +339,7 @@ def scorecard_of(
 
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
-    """The contribution of the rows ``some`` to the mean log loss, minus the expected contribution."""
+    """The part of the mean log loss that is due to the rows ``some``, minus its expectation."""
     entropy = -(np.exp(log_proba) * np.where(log_proba > -np.inf, log_proba, 0.0)).sum(axis=1)
     return float((-scoring.own(log_proba, codes) - entropy)[some].sum() / len(codes))
 
@@ -445,7 +445,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """Sentences on the scores in a model file; ``chosen`` is true if the dependence was chosen on the scored rows."""
+    """Describe the scores in a model file; ``chosen`` is True if the dependence was chosen on the scored rows."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

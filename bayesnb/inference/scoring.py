@@ -117,7 +117,7 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """For each row, the bin of its confidence, and confidence minus correctness (1 or 0); also the number of bins."""
+    """Each row's bin of confidence; its confidence, minus 1 if the prediction is right; and the number of bins."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 

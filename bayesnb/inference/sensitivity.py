@@ -87,7 +87,7 @@ def _flat(prior: priors.Prior | priors.FixedProbabilities) -> Mapping[str, float
 
 
 def largest_power(prior: priors.Prior | priors.FixedProbabilities, scaling: Scaling = "density") -> float:
-    """The smallest power at which the prior becomes improper; infinite for most priors."""
+    """The power below which the prior stays proper; infinite for most priors."""
     ends = [np.inf]
     for name, flat in _flat(prior).items() if scaling == "density" else ():
         own = np.asarray(getattr(prior, name), float)
@@ -132,7 +132,7 @@ class Factor:
 
     @property
     def most(self) -> float:
-        """The smallest power at which the prior becomes improper."""
+        """The power below which the prior stays proper."""
         return largest_power(self.prior, self.scaling)
 
     @property
@@ -143,7 +143,7 @@ class Factor:
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
-    """The derivative of the function f of a factor s, with respect to log2 s, at s = 1."""
+    """The derivative of f(s) with respect to log2(s), at s = 1."""
     # The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
@@ -189,8 +189,8 @@ def factors(
 ) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
     """The factors of the class probabilities and of each feature, by name; a ``Hurdle`` feature has two factors.
 
-    For a feature whose prior cannot be raised to a power, such as a mixture, return the log density of the rows, (row,
-    class), instead.
+    The second dictionary holds the log density of the rows, (row, class), for each feature whose prior cannot be raised
+    to a power, such as a mixture.
     """
     rule = estimate_rule(estimate)
 
@@ -264,8 +264,8 @@ def sensitivity(
         of the log evidence in nats (NaN under an improper prior). ``flat`` is True if no power changes the prior.
 
         With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
-        changes of the probability of the predicted class. All changes are derivatives with respect to log2 of the
-        power, at power 1.
+        changes of the probability of the predicted class. All changes are derivatives with respect to log2(s) at s = 1,
+        if s is the power of the prior or likelihood.
 
         ``attrs["left_out"]`` lists the features whose priors cannot be raised to a power (``Ordinal``, ``PolyaTree``,
         ``Mixture``, ``Rounded``). These features have no row in the table, and "(all)" keeps their priors.

@@ -221,7 +221,7 @@ class Query:
                 self._add_table(column, values, densities, self._beyond(of, feature, j, densities, power))
 
     def _add_table(self, column: Any, values: Sequence[Any], densities: Array, beyond: Sequence[str]) -> None:
-        """Add SQL that looks up the log densities of ``values``; ``beyond`` is SQL for any other value."""
+        """Add SQL that looks up a cell's log density, or evaluates ``beyond`` if the cell is not among ``values``."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -249,7 +249,7 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """SQL, per class, for the log density of a value that is not in the table of values; ``{x}`` is the cell."""
+        """For each class, SQL for the log density of a value outside the table; ``{x}`` stands for the cell."""
         # For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
         # with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
         # digits for such counts.
@@ -305,7 +305,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` for column names that the database equates, and for pseudo-columns."""
+        """Raise ``ValueError`` if the database equates two column names, or uses a name for a pseudo-column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:

@@ -89,16 +89,16 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The updated reader, and the values ``x`` transformed to uniform numbers, (stream, row).
+        """Return the updated reader, and uniform numbers computed from the values ``x``, (stream, row).
 
-        Values without a predictive distribution give NaN. ``chance`` is a uniform random number per row.
+        The number is NaN if the value has no predictive distribution. ``chance`` is a uniform random number per row.
         """
         # The random numbers make the probability integral transform uniform if values have positive probability.
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels; ``places`` maps the codes of cells to positions in ``counts``, or to NaN for levels to skip."""
+    """Counts of levels; ``places`` is each code's position in ``counts``, NaN for levels to skip."""
 
     # Given the counts, every row is equally likely to have come last.
 
@@ -114,7 +114,7 @@ class Levels(Reader):
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
         """The reader of a column whose levels were found in the learned rows; ``None`` if there are no learned rows.
 
-        ``ties``, (class, level), orders levels with equal counts.
+        Levels with equal counts are ordered by ``ties``, (class, level).
         """
         # So the names of levels do not matter.
         # If every level is known to have a learned row, the last row cannot be the only row of its level. The rows are
@@ -266,7 +266,7 @@ class Bets:
         return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))))
 
     def after(self, u: Array, values: Array) -> tuple[Bets, Array]:
-        """The updated bets, and the log capital (log e-value) after each number in ``u``, (row,)."""
+        """Bet on the numbers ``u``; return the updated bets and, per number, the log capital (log e-value), (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
@@ -349,7 +349,7 @@ class Line:
 
     @property
     def _best(self) -> tuple[Bets, Array]:
-        """The ``Bets`` with the largest capital, and their sums since their best bet began."""
+        """The ``Bets`` with the largest capital, and their sums since the start of their most successful bet."""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
         return best, since[_log_bet(since).argmax()]
@@ -399,8 +399,8 @@ class Line:
 class Watch:
     """Evidence, per column, that the rows of a stream no longer follow the model.
 
-    ``level`` bounds the probability of any false alarm, in any column or class, during the whole stream. ``unwatched``
-    maps whether rows have labels to the columns that are not watched.
+    ``level`` bounds the probability of any false alarm, in any column or class, during the whole stream.
+    ``unwatched[True]`` are the columns that are not watched if rows have labels, ``unwatched[False]`` if they do not.
     """
 
     classifier: Classifier
@@ -560,7 +560,7 @@ COUNTED = ("n", "rows", "counts", "ones")
 
 
 def _with_new_levels(schema: Schema) -> Schema:
-    """A schema in which new levels get the last code instead of being missing."""
+    """A schema that encodes all new levels as one additional last level, not as missing."""
     features = dict(schema.features)
     for name, feature in features.items():
         if feature.values:
@@ -665,7 +665,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 def _reader(
     classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
 ) -> Reader | None:
-    """Reader of a column in class ``c`` (``None``: all classes), or ``None`` if the column cannot be watched."""
+    """Reader of a column in class ``c`` (in all classes if None); ``None`` if the column cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     feature = classifier.schema.features[name]

@@ -89,10 +89,10 @@ def _writable(a: Any) -> Any:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to run a compiled loop instead of its bit-identical numpy form, for ``cells`` cells.
+    """Whether to run a compiled loop over ``cells`` cells, not its bit-identical numpy form.
 
-    The compiler is loaded only after numpy has worked for about one second, because loading takes as long. The loaded
-    compiler is used for loops over at least ``from_`` cells.
+    The compiler is loaded only after numpy has worked for about one second, because loading takes as long. The answer
+    is False for fewer than ``from_`` cells.
     """
     global _answered
     if cells < from_:
@@ -122,7 +122,7 @@ def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
 
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-    """Yield ``work(slice)`` for each of ``parts``, in order, computed in parallel (see :func:`threads`)."""
+    """Compute ``work(slice)`` for all ``parts`` in parallel (see :func:`threads`), and yield the results in order."""
     if len(parts) < 2:
         yield from map(work, parts)
         return

@@ -15,7 +15,7 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """For z >= ``SHIFT``, compute the remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z).
+    """For z >= ``SHIFT``, return three numbers: the remainder of Stirling's formula; ψ(z) - ln z; and ψ'(z).
 
     See Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
     """
@@ -69,7 +69,7 @@ def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
 
 
 def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
-    """Log moments of probabilities, Σ_f ln E[θ_f^t], with two derivatives in t, (3, row, class): see ``_chances``."""
+    """Log moments of probabilities, Σ_f ln E[θ_f^t], and two derivatives in t, (3, row, class), as in ``_chances``."""
     if not compiled:
         with np.errstate(all="ignore"):
             mine, whole = (_gamma_ratios(a, t[..., None]) for a in (own, total))
@@ -83,8 +83,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    For each parameter α, ``own`` (row, class, column, 3) and ``total`` (class, column, 3) hold three numbers: α, ln α,
-    and the remainder of Stirling's formula. ``own`` is NaN if a cell is missing.
+    The last axis of ``own`` (row, class, column, 3) and ``total`` (class, column, 3) holds a number α, ln α, and the
+    remainder of Stirling's formula at α. ``own`` is NaN if a cell is missing.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

@@ -101,7 +101,7 @@ def zeros_and_ones(x: Array) -> Bits | None:
 
 
 def fours(x: Array) -> Array:
-    """Join every four columns of bytes (0 or 1), (row, column), as in :class:`Bits`."""
+    """Pack every four columns of bytes 0 or 1, (row, column), into one byte, as in :class:`Bits`."""
     cells = blocks.contiguous(np.pad(x, ((0, 0), (0, -x.shape[1] % 4))) if x.shape[1] % 4 else x).view("<u4")
     if not blocks.worthwhile(cells.size):
         return (cells * JOINING >> 24).astype(np.uint8)
@@ -169,7 +169,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """The distinct integers of each column: ``low + place`` occurs if ``held`` (column, place) is true."""
+    """The distinct integers of each column: ``low[column] + place`` occurs if ``held[column, place]`` is true."""
 
     low: Array
     held: Array
@@ -203,7 +203,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _seen(x: Array) -> tuple[Array, int]:
-    """A bit mask per column of the values (below 64) that occur; also the bitwise OR of all values."""
+    """For each column, a bit mask of the values below 64 that occur; also the bitwise OR of all values."""
     bits, joined = np.zeros(x.shape[1], np.int64), np.int64(0)
     if x.shape[1] == 1:
         # The bits of a single column stay in a register.
@@ -267,7 +267,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """For each x, return ``paths[k]``, the code of the interval above the k edges ≤ x; -1 for NaN.
+    """The code of the interval that contains each x: ``paths[k]`` if k edges are at most x; -1 for NaN.
 
     ``paths`` has one more entry than ``edges``.
     """
@@ -302,9 +302,9 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops in each tree of :class:`~bayesnb.dependence.partitions.Partitions`, (row, tree).
+    """The node at which a row stops in a tree of :class:`~bayesnb.dependence.partitions.Partitions`, (row, tree).
 
-    A row with a negative code in the column of a split stops at this split.
+    A row stops at a split if its code in the split's column is negative.
 
     Parameters
     ----------

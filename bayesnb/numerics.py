@@ -73,7 +73,7 @@ def stirling(z: Array) -> Array:
 
 
 def log_share(own: Array, others: Array) -> Array:
-    """ln(own / (own + others)), which keeps its digits if ``others`` is small; both are 0 or more."""
+    """Accurate ln(own / (own + others)), even if ``others`` is small; both numbers are 0 or more."""
     with np.errstate(all="ignore"):
         return np.where(own > others, -np.log1p(others / own), np.log(own / (own + others)))
 
@@ -98,7 +98,7 @@ def log_peak(k: Array) -> Array:
 
 
 def deviance(k: Array, m: Array, gap: Array) -> Array:
-    """Half the Poisson deviance of a count k with mean m: k ln(k/m) - (k - m); ``gap`` is an exact k - m."""
+    """Half the Poisson deviance of a count k with mean m: k ln(k/m) - (k - m); ``gap`` is k - m, computed exactly."""
     with np.errstate(all="ignore"):
         v = gap / (k + m)
         # ln(k/m) = 2 artanh(v); the first term of its series is combined with k - m.
@@ -133,8 +133,8 @@ def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array |
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
-    The two rates have the counts ``a`` and ``b`` in the exposures ``at`` and ``bt``. One count and its exposure may be
-    negative, which removes events.
+    The two rates have the counts ``a`` and ``b`` in the exposures ``at`` and ``bt``. To remove
+    events, make one count and its exposure negative.
     """
     with np.errstate(all="ignore"):
         whole = at + bt

@@ -1,4 +1,4 @@
-"""Sums over the stored cells of sparse rows, such as word counts."""
+"""Sums over the stored cells of sparse rows; a cell may be the count of a word."""
 
 from __future__ import annotations
 

@@ -189,8 +189,8 @@ def _count_pairs(
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
     """For each block of rows, weighted sums of deviations from a value v, (block, class, 8, column).
 
-    The eight numbers are, in this order: Σ w, its rounding error, v, Σ w (x - v), its rounding error, Σ w (x - v)², its
-    rounding error, and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first
+    The eight numbers are Σ w, v, Σ w (x - v), Σ w (x - v)², and the weight of the values other than 0, in this order;
+    the rounding error of each Σ follows the Σ. NaN adds nothing. If ``centred`` is true, v is the first
     value of the class in the block; otherwise, v is 0.
     """
     # In numpy a cell takes about four times as long as one of the loops below.

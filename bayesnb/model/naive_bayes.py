@@ -431,7 +431,7 @@ class Posterior:
         return self.with_class_prior(Dirichlet())
 
     def change_of_prior(self) -> Array:
-        """Change of the log class probabilities from the default class prior to this model's class prior, (class,)."""
+        """Log class probabilities, (class,), minus the log class probabilities under the default class prior."""
         return self.log_label - self.with_default_class_prior().log_label
 
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
@@ -463,7 +463,7 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """For each column of each feature, the key of its random numbers in :class:`CommonDraws`."""
+        """For each feature, the keys that :class:`CommonDraws` needs: one key per column."""
         # Keys 0 and 1 belong to the classes.
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}

@@ -49,8 +49,8 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The leave-one-out log predictive density of each column for learned rows, (row, class, column).
 
-    Leaving out a row changes only the predictive of the row's class. In a constant column, it changes the predictive of
-    all classes alike. A prior whose scale comes from the data is not rescaled. ``sampled`` is the result of
+    Leaving out a row changes only the predictive of the row's class. If a column is constant, the predictive of every
+    class changes alike. A prior whose scale comes from the data is not rescaled. ``sampled`` is the result of
     :meth:`Posterior.sampled_left_out`, if known.
 
     Raises

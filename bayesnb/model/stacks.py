@@ -103,7 +103,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """A key that is equal for equal families with equal priors; ``None`` if the family cannot be joined."""
+    """A key, the same for families that can be joined; ``None`` if this family cannot be joined."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)

@@ -352,7 +352,7 @@ class Dirichlet(SimplexPrior):
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """Log moments ln E[θ^t] and two derivatives in ``t``, (..., class), without terms that all classes share."""
+        """ln E[θ^t] and its first two derivatives in ``t``, (..., class), up to terms that all classes share."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:

@@ -119,7 +119,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """For the log integrand f, compute σ f'(μ) and -σ² f''(μ), each with one number per λ."""
+        """For each λ, compute σ f'(μ) and -σ² f''(μ), where f is the log integrand."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):

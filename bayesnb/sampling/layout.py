@@ -1,8 +1,8 @@
 """Names of the variables of the PyMC model, and the columns that share a variable.
 
 In a table of at most 24 columns, each column has separate variables, such as ``mu_size[ant]``. In a table of more than
-24 columns, columns with the same family share variables, such as ``mu_gaussian``, which have the columns as a
-coordinate.
+24 columns, columns with the same family share variables, such as ``mu_gaussian``. Shared variables have one axis for
+the columns.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert a position in an array of the block to a feature and the position in the feature's array."""
+        """Convert a position in a block's array: return the feature, and the position in the feature's array."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:

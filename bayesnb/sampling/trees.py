@@ -188,7 +188,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Draw the classes of new rows from p(y | x, θ). Return groups of these classes and of the rows."""
+    """Draw the classes of new rows from p(y | x, θ). Return a group of drawn classes and a group of rows."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]

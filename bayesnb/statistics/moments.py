@@ -299,7 +299,7 @@ class Scatter(Centred):
 
 
 def require_whole(x: Array) -> None:
-    """Raise ``ValueError`` if only some cells of a row are missing, because its likelihood would not be conjugate."""
+    """Raise ``ValueError`` if only some cells of a row are missing: the posterior would have no closed form."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(f"row {row} has no value in column {column} of its block: a block learns only from whole rows")
@@ -316,7 +316,7 @@ def gap_in_a_row(x: Array) -> tuple[int, int] | None:
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Group rows by their known columns; for each group, yield row and column indices (``None``: all columns)."""
+    """Group rows by their known columns; yield the rows and columns of each group. ``None`` means all columns."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

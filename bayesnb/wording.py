@@ -284,7 +284,10 @@ def moved(error: RefusedError, row: Any) -> RefusedError:
 
 @contextmanager
 def rows_at(places: Any) -> Iterator[None]:
-    """Correct row numbers in errors about selected rows: row i is row ``places[i]`` of the table. None: all rows."""
+    """Correct row numbers in errors about selected rows: row i is row ``places[i]`` of the table.
+
+    If all rows are selected, ``places`` is ``None``.
+    """
     try:
         yield
     except RefusedError as error:

@@ -84,8 +84,8 @@ def map_against_bayes(
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
-        Class probabilities under a plug-in estimate, NaN for impossible rows. With the frame ``Agreement.plug_ins``,
-        omit ``predictive`` and ``classes``.
+        Class probabilities under a plug-in estimate, NaN for impossible rows. If this is the frame
+        ``Agreement.plug_ins``, omit ``predictive`` and ``classes``.
     predictive : array (row, class), optional
         The probabilities of full Bayes.
     classes : sequence (class,), optional

@@ -136,12 +136,12 @@ class Convergence:
     r_hat : float
         The largest r_hat over all parameters.
     by_chance : float
-        The 0.99 quantile of ``r_hat`` for converged chains.
+        The 0.99 quantile of ``r_hat`` if the chains have converged.
     ess : float
         The smallest effective number of draws, for means ("bulk") and for quantiles ("tail").
     divergences : int
     worst : str
-        The variable with the largest r_hat; with the fewest effective draws if only effective draws are too few.
+        The variable with the largest r_hat or, if only ``ess`` is too small, with the fewest effective draws.
     """
 
     r_hat: float
@@ -201,7 +201,7 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest r_hat of ``cells`` parameters, if all draws are independent."""
+    """The 0.99 quantile of the largest r_hat if all draws are independent; ``cells`` is the number of parameters."""
     halves = 2 * chains
     # By Bonferroni's inequality, one parameter exceeds it with probability 0.01 / cells.
     # r_hat² is about 1 + v / σ² (Gelman and Rubin 1992), where v is the variance of the half-chain means. If all M

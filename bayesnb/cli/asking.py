@@ -93,7 +93,7 @@ class Questions(click.Group):
 
 
 def asked() -> Mapping[str, Question]:
-    """The questions whose only required arguments are ``X``, or ``X`` and ``y``, by name."""
+    """Map the name of each question that requires only ``X``, or only ``X`` and ``y``, to the question."""
     import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
 

@@ -45,11 +45,11 @@ def compare(
     the default is the held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
-    rows, --dependence auto is scored on the held-out rows that also determine the weights of its models. If at most a
-    fifth of all rows is scored, one fit to the unscored rows replaces cross-validation. --all adds all scores and the
-    family of each column. For the row, --all adds the class probabilities under each model, and their posterior
-    intervals under naive Bayes. A held-out row is predicted by models that have not learned it. --more shows how
-    further rows would improve the recommended model.
+    rows, the held-out rows that score --dependence auto also determine the weights of its models. If at most a fifth of
+    all rows is scored, each model is instead fitted once, to the unscored rows. --all adds all scores and the family of
+    each column. For the row, --all adds the class probabilities under each model, and their posterior intervals under
+    naive Bayes. A held-out row is predicted by models that have not learned it. --more shows how further rows would
+    improve the recommended model.
     """
     import numpy as np
 

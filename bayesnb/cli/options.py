@@ -106,7 +106,7 @@ def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
-    """Return a function that maps the name of a parameter to its option."""
+    """Return a function that makes a command-line option from the name of its parameter."""
     if settings.get("metavar") == "FILE":
         settings["shell_complete"] = completed
 
@@ -161,7 +161,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """The contents of ``stated.json``: parameters by "module:function", and the questions available as commands."""
+    """The contents of ``stated.json``: parameters of each "module:function", and the questions that are commands."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
@@ -177,7 +177,7 @@ def type_of(name: str, facts: Mapping[str, Any]) -> Any:
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter, as described in the first function or class in ``sources`` that has the parameter."""
+    """Make the option for a parameter, from the first function or class in ``sources`` that has this parameter."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -304,7 +304,7 @@ def command(
     names : iterable of str
         Names of the options if the function takes ``**`` arguments.
     variants : {parameter: key}
-        Keys in ``OPTIONS`` of parameters whose key differs from their name.
+        Keys in ``OPTIONS`` of parameters that ``OPTIONS`` lists under another name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

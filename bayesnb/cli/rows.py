@@ -336,7 +336,7 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
 
 
 def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
-    """The class label that is ``text`` as a string."""
+    """The class label that ``str`` converts to ``text``."""
     if text is None:
         return None
     for label in classes:
@@ -348,7 +348,7 @@ def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """A table of ``rows``, with the columns of ``X`` that at least one row has."""
+    """A table of ``rows``, with those columns of ``X`` that occur in at least one row."""
     import pandas as pd
 
     # A missing cell of a column with a ``missing:`` family is evidence. A column that no row names is not.

@@ -126,7 +126,7 @@ class Opened:
         return frame.drop(columns=target), frame[target]
 
     def watched(self) -> tuple[Iterator[Table], Callable[[], Table]]:
-        """The parts of a table, and a function that returns a sample of rows after all parts have been read."""
+        """The parts of a table and, for use after all parts are read, a function that returns a sample of rows."""
         from bayesnb.data.rows import drawn
         from bayesnb.findings import LOOKED_AT
 

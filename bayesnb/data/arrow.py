@@ -85,7 +85,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def spelled(marks: Sequence[str]) -> list[str]:
-    """The markers as texts may write them: a column of numbers may spell 99 as 99.0."""
+    """The markers and, for whole numbers, their spellings with decimals, such as 99.0 for 99."""
     whole = [mark for mark in marks if mark.lstrip("-").isdecimal()]
     return [*marks, *(mark + zero for mark in whole for zero in (".0", ".00", ",0", ",00"))]
 
@@ -160,7 +160,7 @@ def plain(schema: Any, ordered: Iterable[str]) -> Any:
 
 
 def ordered_in(schemas: Iterable[Any]) -> set[str]:
-    """The columns that are ordered categories in every file that has the column."""
+    """The columns that every file either stores as ordered categories or does not have."""
     kinds = [(f.name, is_ordered(f.type)) for schema in schemas for f in schema]
     return {name for name, _ in kinds} - {name for name, is_so in kinds if not is_so}
 

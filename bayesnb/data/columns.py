@@ -96,7 +96,7 @@ class Column:
         return "nothing" if kind == "empty" else "number"
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels of an ordered type, or the sorted numbers. Unordered text and empty columns raise an error."""
+        """The levels in the order of an ordered type, or sorted numbers. Unordered text or no values raise an error."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -248,8 +248,8 @@ def culprit(
 ) -> tuple[str, str | Message]:
     """The text that keeps a column from being read as numbers, and advice on this text.
 
-    If ``among`` (all cells) is given, advice writes a decimal point in Python, but the decimal mark of the cells in a
-    file.
+    If ``among`` (all cells) is given, advice in Python writes numbers with a point. Advice on the command line writes
+    numbers with the decimal mark of the cells.
     """
     decimal = amounts.decimal_of(among or texts)
 
@@ -280,10 +280,10 @@ def culprit(
 
 
 def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple[str, dict[str, Any]]:
-    """Advice on texts where numbers are needed, as a template and its values.
+    """Advice on texts in a column that must hold numbers: a message template, and the values to insert.
 
-    ``write`` is the advice on the text ``odd``. If the texts are numbers with one unit and one decimal mark, perhaps
-    beside markers of missing cells, the advice is how to read them so.
+    ``write`` is the advice on one text, ``odd``. If the texts are numbers with one unit and one decimal mark, or
+    markers of missing cells, the advice is how to read the numbers.
     """
     marks = sorted({text for text in texts if text.strip().lower() in {*amounts.GAPS, *amounts.MARKS}})
     numbers = {text.strip(): amounts.measured(text) for text in {*texts} - {*marks}}
@@ -318,12 +318,12 @@ def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple
 
 
 def number_word(decimal: str | None) -> Spelled:
-    """``Number`` with a decimal mark, in Python and on the command line."""
+    """How to write ``Number`` with this decimal mark, in Python and on the command line."""
     return Spelled(f'nb.Number(decimal="{decimal}")', f"number:{decimal}")
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
-    """A message that all texts but ``odd`` are numbers or dates (``what``), with advice on ``odd``."""
+    """A message that a column holds numbers or dates (``what``) except the texts ``odd``, with advice on the texts."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
     if not number and (mark := one_mark(column, odd)):
         said = "{what} with a point and with a comma, such as {value!r}, so all are read as levels: {mark}"
@@ -336,7 +336,7 @@ def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = Fal
 
 
 def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
-    """Advice if all texts in ``odd`` are numbers whose decimal mark differs from other cells; otherwise ``None``."""
+    """Advice to use one decimal mark if all texts in ``odd`` are numbers; otherwise ``None``."""
     if not all(amounts.number_in(text) and amounts.is_float(text.replace(",", ".")) for text in odd):
         return None
     code = f"write X[{column!r}] = X[{column!r}].replace(',', '.', regex=True)"

@@ -360,7 +360,7 @@ def ordinal(column: Any) -> Cure:
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
-    """Check that a column of levels still holds text or still holds numbers; return the kind."""
+    """Raise ``ValueError`` if a column of levels changed between text and numbers; return the kind of its values."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         if now == "text" and column is not None:
             column.refuse_text_among_numbers()

@@ -155,8 +155,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` computes. Before these columns, ``score`` returns
-    the columns ``keep`` of the table.
+    ``columns`` holds the name and dtype of each column that ``score`` computes. ``keep`` names columns of the table
+    that ``score`` returns before these columns.
     """
     match engine_of(source):
         case "dask":
@@ -173,7 +173,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(table)`` for each table of a source. If given, ``first`` maps the first table to ``ask``."""
+    """Yield ``ask(table)`` for each table of a source. If ``first`` is given, ``ask`` is ``first(first table)``."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)

@@ -39,7 +39,7 @@ def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> 
 
 
 def of_part(schema: Schema, table: Table) -> Schema:
-    """Adapt inferred families and the spellings of ``Joined`` levels to a further part of the table."""
+    """Adapt a schema to a further part of the table: its inferred families, and the spellings of ``Joined`` levels."""
     joined = {name: r for name, r in schema.readings.items() if isinstance(r, Joined) and name in table.place}
     columns = {name: column for name in joined if (column := table.column(name)).kind == "text"}
     more = {name: joined[name].united(joined[name].resolved(column)) for name, column in columns.items()}
@@ -77,7 +77,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """In a schema and its statistics, spell the ``Joined`` levels as after a merge with the schema ``other``."""
+    """Spell the ``Joined`` levels of a schema and its statistics as a merge with ``other`` would spell them."""
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)
@@ -97,7 +97,7 @@ def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, 
 
 
 def merged(one: Schema, other: Schema) -> Schema:
-    """Merge two schemas. Both must have the same columns, unless new columns are allowed."""
+    """Merge two schemas. The schemas must have the same columns, unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))
@@ -238,6 +238,6 @@ def without_unused(schema: Schema, statistics: Statistics, words: bool = False) 
 
 
 def _has_place_for_each(family: Family) -> bool:
-    """Whether the prior or the level order needs every level."""
+    """Whether the family has an order of all levels, or a prior with a parameter per level."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)

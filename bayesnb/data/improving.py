@@ -172,9 +172,9 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The levels, in order, of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
+    """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
 
-    The Ordinal must be clearly better than families of counts, because it treats larger numbers as unseen.
+    The Ordinal must be clearly better than families of counts, because numbers above the highest level are unseen.
     """
     held, known = _labelled(held, labels)
     if known is None:
@@ -345,7 +345,7 @@ def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
 
 
 def _ahead(scores: Array, others: Array, errors: float = 1.0) -> bool:
-    """Whether the total gain over ``others`` exceeds both 3 nats and ``errors`` times its standard error."""
+    """Whether the total of ``scores - others`` exceeds both 3 nats and ``errors`` standard errors."""
     gains = scores - others
     return bool(gains.sum() > max(3.0, errors * standard_error(gains, np.ones(len(gains)))))
 

@@ -72,7 +72,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Let each ``Missing`` without a family flag the first derived feature of its column, such as "month of date"."""
+    """Move ``Missing`` without a family from a column to the first column derived from it, such as "month of date"."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)
@@ -85,7 +85,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """If ``table`` is only a part, drop entries of ``features`` that need the whole column, such as numbers in text."""
+    """For a part of a table, drop specifications that need the whole column, such as a family of numbers for text."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept, joined = dict(features), specifications.specified_readings(features).keys()
@@ -332,8 +332,8 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Select the entries of ``features`` whose columns are in the table.
 
-    A feature that lacks some columns is left out if ``known`` holds one of its columns. A bag of words may lack
-    columns.
+    If the table lacks some columns of a feature, the feature is left out; this is an error if ``known`` holds none of
+    its columns. A bag of words may lack columns.
 
     Raises
     ------

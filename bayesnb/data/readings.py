@@ -83,7 +83,7 @@ class Reading(ABC):
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers in a column, or ``None``; and the kind of each cell, such as "<5", or ``None``."""
+        """The numbers in a column, and the kind of each cell, such as "<5"; by default, both are ``None``."""
         return None, None
 
     def applies(self, column: Column) -> bool:
@@ -211,7 +211,7 @@ def _numbers_in(
     texts: Collection[str], plain: bool = False, unit: str | None = None,
     parse: Callable[[str], amounts.Measured | None] = amounts.measured,
 ) -> Iterable[Number]:  # fmt: skip
-    """The ``Number`` readings that fit all texts. If ``unit`` is given ("": any but %), some texts may have no unit."""
+    """The ``Number`` readings that fit all texts. If ``unit`` is given ("": any except %), some texts may lack it."""
     units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
         found = parse(text)
@@ -234,7 +234,7 @@ def _numbers_of_one_unit(texts: Collection[str], unit: str = "") -> tuple[Number
 
 
 def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Number, ...]:
-    """The ``Number`` readings of amounts if only some have a unit, or if the same text surrounds all numbers.
+    """The ``Number`` readings for numbers with a unit or other text around them; some numbers may lack the unit.
 
     ``identifying``: whether nearly every row has a different cell.
     """
@@ -920,7 +920,7 @@ def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
 
 
 def _least_ratio(slip: str, level: str) -> float:
-    """Least ratio of the frequencies of ``level`` and ``slip`` if ``slip`` may be a misspelling of ``level``."""
+    """How many times more frequent ``level`` must be, so that ``slip`` counts as its misspelling; may be infinite."""
     # Among 3,484 columns of 2,294 public tables, no two levels differ by two exchanged letters within a word, and only
     # other villages by one letter less. Other letters tell wards A and W apart, and places I, II and IV.
     words, long = (slip.split(), level.split()), len(slip) >= 5
@@ -1034,7 +1034,7 @@ class Joined(Reading):
         return replace(self, levels=tuple(sorted({**levels, **meant}.items())))
 
     def lacks(self, advised: Joined) -> bool:
-        """Whether ``advised`` corrects a spelling, or orders the levels, and this reading does not."""
+        """Whether ``advised`` has a corrected spelling, or an order of levels, that this reading lacks."""
         if advised.order and not self.order:
             return True
         joins = {folded(a) for a, _ in self.pairs}
@@ -1087,7 +1087,7 @@ def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ..
 
 
 def nearly_recognised(texts: Collection[str]) -> tuple[Reading, list[str]] | None:
-    """The only reading that fits all but one to three texts, and these texts; ``None`` if there is no such reading."""
+    """The only reading that fits all except one to three texts, and the exceptions; ``None`` if none or several fit."""
     if recognised(texts):
         return None  # To look at each text alone takes long.
     alone = [*islice((text for text in texts if not recognised((text, text))), 4)]
@@ -1128,7 +1128,7 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def numbers_for_a_family(column: Column, only_money: bool) -> Number | None:
-    """The only ``Number`` reading that fits a text column with a family of numbers; ``None`` if none or several fit.
+    """The ``Number`` reading of a text column that has a family of numbers; ``None`` if none or several fit.
 
     If ``only_money`` is true, numbers without a currency are not read.
     """
@@ -1164,7 +1164,7 @@ def codes_of(column: Column) -> tuple[Array, list[Any]]:
 
 
 def converted(column: Column, value: Any, said: str, write: Callable[[str], str] = lambda _: "") -> Array:
-    """Convert cells to numbers by ``value``, (row,). Cells without a number are read as missing, with a warning."""
+    """Convert each cell to a number by ``value``, as (row,). Cells without a number become missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(cell) for cell in distinct]
@@ -1187,7 +1187,7 @@ def warn_of_unread(
 
 
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
-    """The ``Number`` readings that fit all levels that are numbers, and a list of other levels."""
+    """The ``Number`` readings that fit the numeric levels, and a list of the other levels."""
     texts = [level for level in levels if isinstance(level, str)]
     odd = [text for text in texts if amounts.measured(text) is None]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]

@@ -119,7 +119,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Return the schema, with the levels of the rows, and the statistics of the rows. Every row must have a label.
+        """Return the schema, extended by new levels, and the statistics of the rows. Every row must have a label.
 
         By default, a new schema is inferred. If ``fixed`` is true, every column keeps its family in ``schema``.
         """
@@ -142,7 +142,7 @@ class TrainingRows:
 
 
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Look up labels and weights that are named columns of ``X``; return them, and ``X`` without these columns.
+    """If labels or weights are given as column names, take these columns from ``X``; return them and the rest of ``X``.
 
     ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If values have the
     index of ``X`` in another order, a warning says that the index is ignored.
@@ -229,7 +229,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Pseudo-random numbers of rows, from their keys. Rows with equal keys get different numbers."""
+    """Compute a pseudo-random number for each row from its key. Rows with equal keys get different numbers."""
 
     # The number of a row is a hash of its key and of the number of earlier rows with this key.
 
@@ -253,7 +253,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """An iterator over the tables, and a function that draws at most ``most`` of their rows after the iteration."""
+    """An iterator over the tables and, for use after the iteration, a function that samples at most ``most`` rows."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

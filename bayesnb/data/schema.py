@@ -182,7 +182,7 @@ class Schema:
         return self.through(table)
 
     def under(self, columns: ColumnsPolicy) -> Schema:
-        """A copy with the policy ``columns`` for new columns."""
+        """A copy in which ``columns`` is the policy for new columns."""
         return replace(self, columns=columns)
 
     def fitted_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -200,7 +200,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """Features whose unseen levels or impossible numbers count as missing, each with the known levels by column."""
+        """Features whose unseen levels or impossible numbers count as missing, and known levels of their columns."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}
@@ -279,7 +279,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """{column: (the feature that flags its missing cells, the position of the column in this feature)}."""
+        """For each column with flagged missing cells: the feature that flags them, and the column's position in it."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
@@ -307,7 +307,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """A table with one row per feature. The given ``families`` may have learned priors."""
+        """A table with one row per feature. ``families``, if given, replace the families of the schema."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

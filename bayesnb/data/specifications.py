@@ -482,8 +482,8 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all columns).
 
-    ``key`` is the entry's key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is not
-    ``None`` if missing cells are flagged. If ``together`` is true, the columns form one feature.
+    ``key`` is the entry's key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is ``None``
+    unless missing cells are flagged. If ``together`` is true, the columns form one feature.
     """
 
     key: Any
@@ -535,7 +535,7 @@ def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
 
 
 def specified_readings(features: Mapping[Any, Any]) -> dict[Any, Reading]:
-    """The reading of each column with a specified reading."""
+    """The readings that ``features`` specifies, by column."""
     found: dict[Any, Reading] = {}
     for _, spec, columns, _ in _items(features):
         if (own := _reads(spec)) is not None:

@@ -136,7 +136,7 @@ class Table:
         return {name: k for k, name in enumerate(self.names)}
 
     def resolved(self, column: Any) -> Any:
-        """The name of a specified column. For tables without column names, ``column`` may be a position."""
+        """The name of a column, given by name or, if the table has no column names, by position."""
         if column in self.place:
             return column
         if not self.named and isinstance(column, int | np.integer) and 0 <= column < len(self.names):
@@ -196,8 +196,7 @@ class Table:
     def codes(self, names: Names, places: Sequence[Array]) -> Array:
         """Codes, (row, column), of the cells of a large array of integers.
 
-        ``places`` holds one array per column: the code of each distinct number, in increasing order, and at the end the
-        code of missing cells.
+        ``places`` holds one array per column: the codes of the sorted distinct numbers, then the code of missing cells.
         """
         index = [self.place[name] for name in names]
         whole = reading.Whole(self.whole.low[index], self.whole.held[index])

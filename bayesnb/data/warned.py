@@ -121,11 +121,10 @@ def warn_of_rows(
     schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics | None,
     telling: bool,
 ) -> None:  # fmt: skip
-    """Warn of unseen levels, of texts without a known word, and of cells that the options of the fit (``reading``)
-    would read differently.
+    """Warn of unseen levels, of texts without known words, and of cells that the fit would have read differently.
 
-    If ``telling`` is true, missing cells are evidence, so absent columns cause a warning. ``learned`` may be ``None``
-    if ``telling`` is false and ``reading`` is empty.
+    ``reading`` holds the options with which the fit read its table. If ``telling`` is true, missing cells are evidence,
+    so absent columns cause a warning. Without ``telling`` and ``reading``, ``learned`` may be ``None``.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
@@ -140,7 +139,7 @@ def warn_of_rows(
 
 
 def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers in ``marks`` (``--na`` at the fit), which the fit read as missing and this table does not."""
+    """Warn of numbers that meant "missing" in the fit (``--na``, in ``marks``), but are numbers in this table."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
@@ -155,7 +154,7 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
 
 
 def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
-    """Warn of missing cells in columns that had none in the fit, because ``--keep-na`` (``kept``) made them levels."""
+    """Warn of missing cells in columns in which the fit read such cells as levels (``--keep-na``, in ``kept``)."""
     found: dict[Any, tuple[int, str]] = {}
     for name, feature in schema.features.items():
         seen = learned.features[name].seen().sum(axis=0)
@@ -581,7 +580,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether each column holds floats with all values 0, 1, … up to its maximum, as after an ordinal encoder."""
+    """Whether all columns look like ordinal codes: floats that take every whole value from 0 to the maximum."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False

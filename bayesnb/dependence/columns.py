@@ -94,7 +94,7 @@ class Grid:
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """How each column is divided, as an :class:`Axis`; real columns are halved ``depth`` times."""
+        """The :class:`Axis` (division into cells) of each column; a real column has 2^``depth`` intervals."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
@@ -110,7 +110,7 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """Convert codes of the finest intervals to codes after ``depth`` halvings."""
+        """Convert codes of the finest intervals to codes of coarser intervals, 2^``depth`` per real column."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
@@ -145,7 +145,10 @@ class Grid:
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """Each value's interval (after ``OFFSET_DEPTH`` halvings) or level, numbered across columns; -1 if missing."""
+        """The interval or level of each value, numbered through all columns, (row, column); -1 if missing.
+
+        A real column has 2^``OFFSET_DEPTH`` intervals.
+        """
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
@@ -161,7 +164,7 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """For each pair of columns in ``which``, count the rows in each pair of cells after ``depth`` halvings."""
+        """For each pair of columns in ``which``, count rows per pair of cells. A real column has 2^``depth`` cells."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in cuts(len(labels), len(self)) if which else ():
@@ -171,11 +174,11 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """Names of the grid's columns, selected from ``called``, the names of all likelihood factors."""
+        """Names of the columns in the grid; ``called`` holds the names of all likelihood factors."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
-        """Names of levels and intervals that have an offset of log-odds: "outlook = rain", "2.5 ≤ length < 4"."""
+        """Names of the levels and intervals with offsets, such as "outlook = rain" and "2.5 ≤ length < 4"."""
         found = []
         for name, cut in zip(self.names(called), self.cuts, strict=True):
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
@@ -226,9 +229,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions in ``posterior.pieces`` of columns without values, or with one value that is equally probable in all
-    classes.
-    """
+    """Positions in ``posterior.pieces`` of columns with at most one value, equally probable in all classes."""
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
     # would reveal the class.
     found, ready = [], pieces.by_column(data)
@@ -296,7 +297,7 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells (intervals or levels) of the columns, and which of them to count.
+    """Which cells (intervals or levels) of columns, and which combinations of cells, to count.
 
     ``pairs`` are the pairs of columns to count. ``joint`` groups the columns of the joint Gaussian
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted by their combination of
@@ -446,7 +447,7 @@ class Cells:
         return found
 
     def used(self, cells: int, numbers: int) -> slice:
-        """Slice of covariates in use: cell indicators unless ``cells`` is 0, numbers unless ``numbers`` is 0."""
+        """A slice that selects the cell indicators unless ``cells`` is 0, and the numbers unless ``numbers`` is 0."""
         ends = 0, self.grid.offset_cells, len(self.owners)
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
@@ -488,8 +489,8 @@ class DependenceStatistics:
 
     The operator ``+`` adds counts, and ``*`` discounts counts.
 
-    ``shapes`` counts rows per cell of single columns, ``leaves`` per node of partitions, ``stops`` per node of trees,
-    and ``near`` per combination of cells. ``rows`` is the total weight of the rows of each class.
+    Rows are counted per cell of a column (``shapes``), node of a partition (``leaves``), node of a tree (``stops``),
+    and combination of the cells of all columns (``near``). ``rows`` is the total weight of the rows of each class.
     """
 
     cells: Cells
@@ -541,7 +542,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """A copy with zero counts for ``n`` classes, and with unchanged ``cells``."""
+        """A copy for ``n`` classes in which all counts are 0."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:

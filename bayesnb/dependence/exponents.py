@@ -26,9 +26,9 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd).
 
-    The prior mean is ½ for a shape term (the Pólya tree of a real column) and for its feature, 1 for other features and
-    for forests, and 0 for other terms. For ``sd``, see :class:`Exponents`. With ``by_class``, each exponent has a
-    deviation per class.
+    The prior mean is 1 for features and forests, and 0 for other terms. If a real column has a shape term (a Pólya
+    tree), the mean is ½ for this term and ½ for the feature. For ``sd``, see :class:`Exponents`. With ``by_class``,
+    each exponent has a deviation per class.
     """
 
     name: str
@@ -54,7 +54,9 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Make the parameter layout for ``groups`` of terms; each class has ``cells`` offsets and ``numbers`` slopes.
+        """Make the layout for ``groups`` of terms.
+
+        ``cells`` is the number of offsets per class, and ``numbers`` is the number of slopes per class.
 
         Raises
         ------
@@ -130,17 +132,17 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert parameters to the order ``other``, which begins with this layout's terms; new parameters are 0."""
+        """Convert parameters to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
 
 
 class Relative(Layout):
-    """The layout for two classes, if every covariate with deviations d_0 and d_1 has equal values in both classes.
+    """The layout for two classes, if covariates whose coefficient differs by class have equal values in both classes.
 
-    Class probabilities depend only on d_1 - d_0, so a covariate with deviations has the single parameter (d_1 - d_0) /
-    √2.
+    Class probabilities depend only on the difference of the two deviations d_0 and d_1 of a covariate, so their single
+    parameter is (d_1 - d_0) / √2.
     """
 
     @property

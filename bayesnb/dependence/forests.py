@@ -151,7 +151,7 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """Convert the log of the sum of forest weights (..., class) to the log Bayes factor against naive Bayes."""
+        """The log Bayes factor against naive Bayes; ``log_all`` (..., class) is the log of the total forest weight."""
         n = len(self.counts.sizes)
         # The sum of β^roots over all rooted forests of F columns is β (β + F)^(F - 1).
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -260,9 +260,9 @@ class Forests:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
 
-        If labels ``left`` are given, the density of a row's own class is computed without this row. Missing cells (code
-        -1) are integrated out. If more than ``COMPLETIONS`` combinations of cells are possible, some missing cells and
-        their edges are ignored.
+        If ``left`` holds the labels of learned rows, the densities are leave-one-out. Missing cells (code -1) are
+        integrated out. If more than ``COMPLETIONS`` combinations of cells are possible, some missing cells and their
+        edges are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -402,7 +402,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each row, the weight of learned rows with its values in columns u and v, and of rows with its value in u.
+        """The weight of learned rows that equal each row in columns u and v, and of learned rows that equal it in u.
 
         Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
         """
@@ -414,7 +414,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """Fill missing cells with all possible values; return row numbers, filled rows, and log weights by class."""
+        """Fill missing cells in all possible ways; return row numbers, filled rows, and log weights by class."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

@@ -88,7 +88,7 @@ class JointTerm:
     def term(self, x: Array, left: Labels | None = None) -> Array:
         """The joint log density of each row of ``x``, minus the sum of its columns' log densities, (row, class).
 
-        If the labels ``left`` are given, the densities of a row's own class are computed without this row.
+        If ``left`` holds the labels of learned rows, the densities are leave-one-out.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):

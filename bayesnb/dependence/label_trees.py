@@ -84,7 +84,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether the trees are valid for columns with ``sizes`` intervals or levels."""
+        """Whether the trees are valid for columns whose numbers of intervals or levels are ``sizes``."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
@@ -159,9 +159,9 @@ class LabelTreeTerm:
 
     The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
     pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior, worth ``STRENGTH`` rows
-    with the class frequencies of all rows. If the value that a split tests is missing, a learned row is counted in the
-    node of the split, and a new row gets the average prediction of both children. A learned row is predicted only by
-    trees that were grown without this row.
+    with the class frequencies of all rows. A learned row without the value that a split tests is counted in the node of
+    the split. A new row without this value gets the average prediction of both children. A learned row is predicted
+    only by trees that were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """
@@ -173,7 +173,7 @@ class LabelTreeTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(c | x) - ln p(c) for rows x with the intervals and levels ``codes`` (column, row), as (row, class).
 
-        If labels ``left`` of learned rows are given, return leave-one-out values.
+        If ``left`` holds the labels of learned rows, the values are leave-one-out.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

@@ -1,7 +1,7 @@
 """The posterior of naive Bayes and, if the model has a dependence, of its exponents, as one object.
 
-By default, the posterior for a new row is given the learned rows and the new row. If the model has exponents, it is
-given the learned rows only (``docs/theory/ratio-of-averages.md``).
+By default, the posterior for a new row is conditioned on the learned rows and the new row. If the model has exponents,
+it is conditioned on the learned rows only (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations

@@ -149,8 +149,8 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model into a few arrays for predicting single rows.
 
-    One row is predicted about 15 times as fast as by :meth:`predict_proba`, or about 100 times if the row is a data
-    frame.
+    One row is predicted about 15 times as fast as by :meth:`predict_proba`, or 100 times as fast as a data frame of one
+    row.
 
     Returns
     -------

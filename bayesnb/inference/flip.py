@@ -193,8 +193,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         bound on the number of rows needed.
 
         ``contamination`` is the smallest ε that can change the prediction if each probability table p becomes (1 - ε) p
-        + ε q for some table q. Raising all priors to the power ``prior_power`` changes the prediction; it is the power
-        nearest to 1 that does so (see :func:`sensitivity`).
+        + ε q for some table q. ``prior_power`` is the power nearest to 1 that changes the prediction if all priors are
+        raised to it (see :func:`sensitivity`).
 
     Raises
     ------

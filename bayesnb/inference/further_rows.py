@@ -33,7 +33,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw a feature's sufficient statistic in ``rows`` further rows of each class, (class,), given ``theta``."""
+    """Draw a feature's sufficient statistic in further rows, given ``theta``; ``rows`` is their number per class."""
     # ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
     # ``read`` encodes cells, if the family draws cells instead of statistics.
     n = rng.binomial(rows[:, None], share)
@@ -121,8 +121,8 @@ def worth_of_rows(
     Notes
     -----
     See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay fixed, so losses and regrets after
-    many further rows are only a rough guide: losses predicted from 60 rows for 1,340 more rows were 0.03 to 0.18 nats
-    too small.
+    many further rows are only a rough guide. For example, losses predicted from 60 rows for 1,340 more rows were 0.03
+    to 0.18 nats too small.
 
     References
     ----------

@@ -475,8 +475,8 @@ class Watch:
         log e-value, and ``log_largest`` the largest log e-value. ``p`` is the p-value of ``log_largest``, adjusted for
         the number of columns and classes, and valid at any time. ``alarm`` is the number of rows after which the alarm
         was raised, missing if there is no alarm. For an alarm, ``change`` says how the rows differ from the learned
-        rows, such as "higher values". Dates that differ from the learned dates, and are not earlier, raise no alarm;
-        their ``change`` ends in "(expected)".
+        rows, such as "higher values". If dates differ from the learned dates but are not earlier, there is no alarm,
+        and ``change`` ends in "(expected)".
         """
         n, expected = max(1, len(self.lines)), self._expected
         each = [(line, line.alarm > 0 and line.column in expected) for line in self.lines]

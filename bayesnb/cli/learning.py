@@ -204,7 +204,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
     Fit all models with the same options, such as the options that inspect advises for the first table. Models without a
     dependence (--dependence none) merge exactly, in any order. With a dependence, the merged model keeps the dependence
-    and exponents of the first model. Counts that the dependence uses, such as rows per pair of levels, are added if all
+    and exponents of the first model. The counts of the dependence, such as rows per pair of levels, are added if all
     models count the same pairs and intervals.
     """
     from pathlib import Path

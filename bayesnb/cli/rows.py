@@ -49,7 +49,7 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
     """The classifier in a model file, and its class column.
 
-    Unless ``None``, ``absent`` and ``target`` replace the model's settings.
+    ``absent`` and ``target``, if not ``None``, replace the model's settings.
     """
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target

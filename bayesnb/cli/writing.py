@@ -81,9 +81,10 @@ OUTSIDE = 0.001
 def _noted(
     frames: Iterable[pd.DataFrame], errors: list[float], imprecise: list[int], outside: list[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the frames. For each frame, append the largest Monte Carlo standard error to ``errors``, the number of rows
-    with a large standard error to ``imprecise``, and the number of rows with a probability outside its interval to
-    ``outside``.
+    """Yield the frames, and append one number per frame to each list.
+
+    ``errors`` gets the largest Monte Carlo standard error, ``imprecise`` the number of rows with a large error,
+    and ``outside`` the number of rows with a probability outside its interval.
     """
     for frame in frames:
         errors.append(frame.attrs.get("mcse", 0.0))

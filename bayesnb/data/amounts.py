@@ -150,8 +150,8 @@ def labelled(text: str) -> Measured | None:
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
     """Whether texts may be codes such as A12: letters touch digits, and no digits have thousands separators.
 
-    If nearly every row has a different text (``identifying``), texts are codes unless one has a point, comma or
-    apostrophe between digits.
+    If nearly every row has a different text (``identifying``), texts are codes unless a text has a point, comma
+    or apostrophe between digits.
     """
     if any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts):
         return not any(re.search(r"\d[.,'’]\d{3}(?!\d)", text) for text in texts)

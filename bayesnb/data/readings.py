@@ -460,8 +460,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are computed in the time zone of a text cell, otherwise in ``zone`` (by default, the zone of
-    the first learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
+    Month, weekday and hour are computed in the time zone that a text names, otherwise in ``zone`` (by default, the zone
+    of the first learned column). Elapsed time is computed from UTC. Cells without a time zone are read as UTC.
 
     Examples
     --------

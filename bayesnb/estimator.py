@@ -341,7 +341,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If ``features`` was changed after the first rows were learned, because the fitted families are kept.
+            If ``features`` was changed after the first rows were learned, because the fitted families are kept. If a
+            table in memory holds numbers more than 20 standard deviations from the learned mean of a Gaussian column,
+            because they may be in another unit. The rows are learned all the same; :meth:`forget` removes them.
 
         Examples
         --------

@@ -152,10 +152,14 @@ def with_rows(
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
     require_dependence(settings)
     if before is not None:
-        known = len(before.classes)
+        known, far = len(before.classes), warned.FarCounter(before.schema, before.statistics)
         for part in _parts(settings, before, X, y, sample_weight):
             learned = Learned.of(settings, before, part).naming(named)
+            if not streams(X):  # A stream may be summed by an engine that returns no rows.
+                far.count(part.table)
             before = believed(settings, before, Learned.by(settings, before) + learned)
+        for sentence in far.sentences():
+            warn(sentence)
         if len(before.classes) > known and (said := warned.spelled_apart(before.classes.tolist())):
             warn(said[0], warned.ClassSpellingsWarning)
         dependence, total = before.dependence, before.statistics.rows.sum()

@@ -3,6 +3,8 @@
 import io
 import json
 import shlex
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from conftest import run
 from numpy.testing import assert_allclose
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, load
+from bayesnb.families import LogNormal
 from bayesnb.findings import examine
 from bayesnb.wording import written
 
@@ -277,6 +280,77 @@ def test_numbers_in_another_unit_than_the_learned_ones_are_reported(done, tmp_pa
         err = done(*command, "--row", f"body={98.6 * scale}")[1]
         assert "column 'body': 1 of 1 row holds a number more than 20 standard deviations from the learned mean" in err
     assert "standard deviations from" not in done(*compare)[1]
+
+
+def in_another_unit(n: int, seed: int, share: float) -> pd.DataFrame:
+    """Rows with weights, of which a share is in g and the others are in kg, and with log-normal amounts."""
+    r = np.random.default_rng(seed)
+    y = r.integers(0, 2, n)
+    weight = r.normal(36 - 3 * y, 3).round(1)
+    amount = np.exp(r.normal(8 + y, 2)).round(2)
+    return pd.DataFrame({
+        "weight": np.where(r.random(n) < share, weight * 1000, weight), "amount": amount,
+        "fate": np.where(y, "dies", "survives"),
+    })  # fmt: skip
+
+
+FAR = "column 'weight': 14 of 100 rows hold a number more than 20 standard deviations from the learned mean"
+
+
+def test_every_command_warns_once_of_new_rows_in_another_unit(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns: 30)
+    tables = {"kg": in_another_unit(300, 0, 0), "more": in_another_unit(100, 1, 0), "mixed": in_another_unit(100, 1, 0)}
+    tables["mixed"].loc[:13, "weight"] *= 1000
+    for name, table in tables.items():
+        table.to_csv(f"{name}.csv", index=False)
+    how = "--target", "fate", "--dependence", "none", "--feature", "amount=log-normal"
+    done("fit", "kg.csv", *how, "-o", "m.bayesnb")
+    for command in NEW_ROWS:
+        for table, times in (("more", 0), ("mixed", 1)):
+            err = done(*(f"{table}.csv" if each == "NEW" else each for each in command))[1]
+            assert err.count("standard deviations from the learned mean") == times, (command, table)
+            assert err.count(FAR) == times, command
+    # The row alone is counted.
+    assert "1 of 1 row holds a number more than 20" in done("explain", "m.bayesnb", "mixed.csv", "--row", "0")[1]
+    assert "more than 20" not in done("explain", "m.bayesnb", "mixed.csv", "--row", "99")[1]
+    # Rows that the model has learned are not new.
+    shutil.copy("mixed.bayesnb", "both.bayesnb")
+    assert "more than 20" not in done("forget", "both.bayesnb", "mixed.csv")[1]
+
+
+NEW_ROWS = [
+    ("update", "m.bayesnb", "NEW", "-o", "mixed.bayesnb", "--force"), ("score", "m.bayesnb", "NEW"),
+    ("predict", "m.bayesnb", "NEW", "-o", "-"), ("predict", "m.bayesnb", "NEW", "-o", "-", "--interval"),
+    ("watch", "m.bayesnb", "NEW"), ("watch", "m.bayesnb", "NEW", "--learned", "kg.csv"),
+    *(("ask", question, "m.bayesnb", "NEW") for question in ("estimate-class-prior", "uncertainty", "fill-in")),
+]  # fmt: skip
+
+
+def test_update_warns_of_another_unit_before_the_file_is_replaced(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    in_another_unit(300, 0, 0).to_csv("kg.csv", index=False)
+    in_another_unit(100, 1, 0.2).to_csv("mixed.csv", index=False)
+    done("fit", "kg.csv", "--target", "fate", "--dependence", "none", "-o", "m.bayesnb")
+    before, seen = Path("m.bayesnb").read_bytes(), []
+    monkeypatch.setattr("bayesnb.cli.sources.warn", lambda said: seen.append(Path("m.bayesnb").read_bytes() == before))
+    done("update", "m.bayesnb", "mixed.csv")
+    assert seen[0]
+    assert Path("m.bayesnb").read_bytes() != before
+
+
+def test_rows_in_another_unit_that_are_learned_later_cause_a_warning():
+    learned, more = in_another_unit(300, 0, 0), in_another_unit(100, 1, 0)
+    mixed = more.assign(weight=more["weight"].where(np.arange(100) >= 14, more["weight"] * 1000))
+    features = {"amount": LogNormal()}
+    clf = BayesianNB(features=features).fit(learned.drop(columns="fate"), learned["fate"])
+    clf.partial_fit(more.drop(columns="fate"), more["fate"])
+    with pytest.warns(UserWarning, match=FAR) as said:
+        clf.partial_fit(mixed.drop(columns="fate"), mixed["fate"])
+    assert len(said) == 1
+    # Two equal rows, or nearly equal ones, do not tell how far others lie.
+    few = BayesianNB(features=features).partial_fit(more.drop(columns="fate")[:3], more["fate"][:3])
+    few.partial_fit(mixed.drop(columns="fate"), mixed["fate"])
 
 
 @pytest.mark.filterwarnings("always:column .* a level never seen")

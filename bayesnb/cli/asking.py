@@ -39,7 +39,7 @@ def watch(
     clf, target = load_model(model, absent, target)
     known, labels = None, None
     if learned is not None:
-        known, labels = opened_for(clf, learned, format, target).load(target)
+        known, labels = opened_for(clf, learned, format, target, new=False).load(target)
         known = clf.schema.fitted_columns(known)
     with rows_at(index_of(known)):
         before = checks.watch(clf, known, labels, level, random_state)
@@ -114,7 +114,7 @@ def _command(name: str) -> click.Command:
 
         question, data = asked()[name], learned or new
         clf, target = load_model(model, absent, target)
-        table = opened_for(clf, data, format, target, weight)
+        table = opened_for(clf, data, format, target, weight, new=not learned)
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})

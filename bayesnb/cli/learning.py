@@ -123,7 +123,9 @@ def update(model: str, more: str, **given: Any) -> int:
     With --dependence none, the result is as if the model had learned all rows from the start. With any other
     --dependence, the learned exponents (powers of likelihoods), bin edges and model weights do not change. The old file
     stays until the new file is complete. If another process changes the file meanwhile, the rows are added to the
-    changed model; rows from stdin cannot be read again, so the command then fails and writes nothing.
+    changed model; rows from stdin cannot be read again, so the command then fails and writes nothing. Before the file
+    is replaced, the command warns of numbers far from the learned ones, which may be in another unit. The rows are
+    learned all the same; `forget` removes them.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -159,7 +161,8 @@ def _changed(
         weight = weight or next(iter(before.reading.get("weight", ())), None)
         if label is None:
             raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
-        table = opened_for(before, data, format, label, weight, learn=verb == "with_rows")
+        adds = verb == "with_rows"
+        table = opened_for(before, data, format, label, weight, learn=adds, new=adds)
         table.require(label, "--target")
         table.require(weight, "--weight")
         marks = {name: getattr(format, name) for name in ("na", "keep_na")}

@@ -199,7 +199,7 @@ def row_for_model(
         return frame_of(asked, template)
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
-    table = opened_for(clf, new, format, target)
+    table = opened_for(clf, new, format, target, new=False)
     frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
     return changed(clf.schema.fitted_columns(frame), values, clf.schema.decimals)
 
@@ -207,10 +207,11 @@ def row_for_model(
 def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
     """Warn of numbers that are far from all learned numbers."""
     from bayesnb.data.tables import Table
-    from bayesnb.data.warned import far_numbers, said_of_far
+    from bayesnb.data.warned import FarCounter
 
-    far = dict(far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(row))))
-    for sentence in said_of_far(far, len(row)):
+    far = FarCounter(clf.schema, clf.statistics)
+    far.count(Table.of(row))
+    for sentence in far.sentences():
         warn(sentence)
 
 

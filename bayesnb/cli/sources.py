@@ -53,6 +53,7 @@ class Opened:
     file: Source | None
     settings: Settings
     learned: Collection[str] = ()  # Columns that a model has learned or left out; none of them holds the class.
+    model: Classifier | None = None  # The model to which the rows are new; numbers far from its own are reported.
 
     @cached_property
     def names(self) -> list[str]:
@@ -85,14 +86,32 @@ class Opened:
         """Yield the rows as tables of limited size, without the columns in ``--drop``."""
         from bayesnb.data import engines
 
-        for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:
+        for table in self._watching(engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]):
             yield table.without(self.settings.drop) if self.settings.drop else table
 
     def frame(self) -> pd.DataFrame:
         from bayesnb.data import readers
+        from bayesnb.data.tables import Table
 
         whole = self.embedded if self.file is None else readers.frame(self.file)
-        return whole.drop(columns=list(self.settings.drop))
+        frame = whole.drop(columns=list(self.settings.drop))
+        if self.model is not None:
+            [*self._watching([Table.of(frame)])]
+        return frame
+
+    def _watching(self, tables: Iterable[Table]) -> Iterator[Table]:
+        """Yield the tables; after the last, warn of numbers far from those that ``model`` has learned."""
+        if self.model is None:
+            yield from tables
+            return
+        from bayesnb.data.warned import FarCounter
+
+        far = FarCounter(self.model.schema, self.model.statistics)
+        for table in tables:
+            far.count(table)
+            yield table
+        for sentence in far.sentences():
+            warn(sentence)
 
     def target_of(self, target: str | None) -> str:
         if target is None:
@@ -160,11 +179,13 @@ class Opened:
 
 
 def opened_for(
-    clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None, learn: bool = False
-) -> Opened:
+    clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None, learn: bool = False,
+    new: bool = True,
+) -> Opened:  # fmt: skip
     """Open a table with the settings for reading that a fitted model stores.
 
-    The columns ``others`` are always kept. If ``learn`` is true, new columns may be added.
+    The columns ``others`` are always kept. If ``learn`` is true, new columns may be added. If
+    ``new`` is true, the model has not learned the rows, and numbers far from the learned ones are reported.
     """
     format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
@@ -174,13 +195,14 @@ def opened_for(
     found = opened(data, replace(format, **marks), names=(*clf.schema.raw, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
     known = {*clf.schema.raw, *left_out, *others, target, clf.target}
-    new = [name for name in found.names if name not in known]
+    further = [name for name in found.names if name not in known]
     grows = learn and clf.schema.columns == "grow"
     # If a fitted column is absent, the error about it names the columns.
-    if new and not grows and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
-        warn(UNFITTED + some(new, 5))
-        left_out += (*new,)
-    return replace(found, settings=Settings(drop=left_out), learned=(*clf.schema.raw, *said.get("drop", ())))
+    if further and not grows and {*clf.schema.raw, *([] if target is None else [target])} <= {*found.names}:
+        warn(UNFITTED + some(further, 5))
+        left_out += (*further,)
+    learned = (*clf.schema.raw, *said.get("drop", ()))
+    return replace(found, settings=Settings(drop=left_out), learned=learned, model=clf if new else None)
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:

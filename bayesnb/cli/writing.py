@@ -45,7 +45,7 @@ def predict(
     table = opened_for(clf, new, format, None, *keep)
     for column in keep:
         table.require(column, "--keep")
-    counts = UnseenCounter(clf.schema, clf.statistics)
+    counts = UnseenCounter(clf.schema)
     with warnings.catch_warnings():
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)

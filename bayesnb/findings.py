@@ -203,7 +203,7 @@ class Findings:
         return frame
 
     def of_numbers(self, table: Table) -> Findings:
-        """A copy that stores which columns of text hold numbers in ``table``, the inspected table."""
+        """A copy that stores which text columns of the inspected ``table`` hold numbers."""
         whole, cures = _with_texts(table), [r.cures[0] for r in self.remarks if r.cures and not r.asks]
         advised = {cure.column: own for cure in cures if isinstance(own := parsed(cure.word), readings.Number)}
         frame = without(whole, marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
@@ -539,7 +539,7 @@ def _read(
 
 
 def _settled(remarks: list[Remark], frame: pd.DataFrame, layouts: Sequence[CsvLayout]) -> list[Remark]:
-    """Prefer the decimal mark that the numbers of other columns need, where a column leaves it open."""
+    """If a column fits two decimal marks, prefer the mark that the numbers of other columns need."""
     if not any(remark.decimal for remark in remarks):
         return remarks
     marks, doubtful = {mark for layout in layouts for mark in layout.settled}, set[str]()
@@ -665,7 +665,7 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
 
 
 def assumed(remarks: Collection[Remark]) -> Message | None:
-    """The assumptions of the advised settings about remarks that say "if"; ``None`` if there are none."""
+    """A message about what the advised settings assume, such as "-9 means missing"; ``None`` if nothing."""
     marks, dropped = marks_of(remarks), {remark.column for remark in remarks if remark.drop}
     zeros = [r.column for r in remarks if r.mark == "0" and r.cures and r.column not in dropped]
     what = [f"{', '.join(marks)} mean{'s' * (len(marks) == 1)} missing"] * bool(marks)
@@ -1012,7 +1012,7 @@ def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
 
 
 def _alike_in_zeros(frame: pd.DataFrame, remarks: Sequence[Remark]) -> list[Remark]:
-    """Let remarks about columns that are 0 in the same rows, such as coordinates, agree on what 0 means."""
+    """Make the remarks about coordinates, or other columns that are 0 in the same rows, agree on what 0 means."""
     found, groups = list(remarks), dict[bytes, list[Any]]()
     for name in frame.select_dtypes("number"):
         if (zeros := (frame[name] == 0).to_numpy(bool, na_value=False)).sum() >= 3 and frame[name].nunique() > 20:

@@ -161,10 +161,10 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Leave-one-out log p(class | row), with exponents learned from all rows, and learned without the row.
+        """Predict learned rows from leave-one-out terms, with and without the row among the rows of the exponents.
 
-        Return both arrays of log probabilities, and the class of each row. ``change`` is
-        ``Posterior.change_of_prior()``.
+        Return log p(class | row) with the exponents of all rows, then with the exponents of all other rows, and the
+        class of each row. ``change`` is ``Posterior.change_of_prior()``.
         """
         held, without, codes = [], [], []
         power = self.exponents.power

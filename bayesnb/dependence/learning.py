@@ -246,10 +246,10 @@ def stacked(
 ) -> list[tuple[dict[str, float], float]]:
     """Estimate the weights of a model average (stacking), and the power of the weighted mean.
 
-    Several averages are estimated together; ``weight``, (average, row), holds their row weights. The weights of the
-    models are the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A
-    power corrects the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010);
-    the power applies to the ratio of the mean to the class frequencies. The log power has the prior Normal(0, 0.3).
+    Return an average for each set of row weights in ``weight``, (average, row). The weights of the models are the
+    posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A power corrects
+    the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010); the power
+    applies to the ratio of the mean to the class frequencies. The log power has the prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])

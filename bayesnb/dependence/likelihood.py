@@ -46,7 +46,7 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, alike: int) -> Rows:
-        """A copy with the first ``terms`` terms, the first ``alike`` covariates and the last covariate."""
+        """Keep only the first ``terms`` terms, the first ``alike`` covariates, and the last covariate."""
         own = None if self.alike is None else self.alike[:, [*range(alike), -1]]
         return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
 
@@ -57,7 +57,7 @@ class Rows:
 
     @cached_property
     def of_log_odds(self) -> tuple[Array, Array, Array]:
-        """For two classes (:class:`Relative`): covariates and offset of the log-odds, and the sign of each label."""
+        """The log-odds of two classes (:class:`Relative`): covariates, offset, and the label of each row as 1 or -1."""
         covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.covariates], axis=1)
         return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
 
@@ -212,7 +212,7 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
     """Add the Fisher information of the deviations per class to ``apart``, for covariates equal in all classes.
 
-    ``both``, (class, class, row), is the row's weight times p_c p_k, or times the mean of p_c p_k.
+    Each entry of ``both``, (class, class, row), is p_c p_k, or its mean, times the row weight.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)

@@ -192,7 +192,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """For each column: coordinates of its cells, (cell, dimension), and the mean squared distance between rows."""
+        """For each column, coordinates of its cells, (cell, dimension), and the mean squared distance of two rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0

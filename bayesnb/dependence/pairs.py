@@ -22,8 +22,8 @@ from bayesnb.statistics.statistic import Labels, Statistic
 class Axis:
     """How a column is divided step by step, from one cell with all values to the finest intervals or levels.
 
-    In each of ``steps`` steps, every cell is cut into ``arity`` cells. A real column is halved repeatedly. A
-    categorical column is cut into all levels in one step.
+    Each step cuts every cell into ``arity`` cells. A real column is halved repeatedly. A categorical column is cut
+    into all levels in one step.
     """
 
     steps: int
@@ -41,7 +41,7 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def coarser(self, counts: Array, steps: int, axis: int) -> Array:
-        """Like :meth:`coarse`, but from ``counts`` after ``steps`` + 1 refinements instead of the finest cells."""
+        """Like :meth:`coarse`, but ``counts`` has the cells after ``steps`` + 1 refinements, not the finest."""
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
@@ -74,7 +74,7 @@ class PairCounts(Statistic):
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
     def counts_cells(self, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-        """Whether the counts are of the given ``pairs`` of columns, with ``sizes`` cells per column."""
+        """Whether the tables belong to these ``pairs`` of columns, whose numbers of cells are ``sizes``."""
         width = sum(sizes[i] * sizes[j] for i, j in pairs)
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 

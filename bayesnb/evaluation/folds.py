@@ -163,7 +163,7 @@ def learned_or_unknown(clf: Any, target: Target) -> Target:
 
 
 def _on_new_rows(clf: Any) -> str:
-    """A hint for scoring new rows with a classifier; "" if it is not fitted."""
+    """A hint for scoring new rows with a fitted classifier; "" for a BayesianNB or an unfitted classifier."""
     if isinstance(clf, EstimatorParameters):
         return ""  # The import of scikit-learn takes as long as the fit of a small table.
     from sklearn.exceptions import NotFittedError

@@ -107,7 +107,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """Log density of each row, (..., row, class), from the log densities ``ask(part, own, seen)`` of its parts."""
+        """Log density of each row, (..., row, class); ``ask(part, own, seen)`` returns the log density under a part."""
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
         by_part = (
@@ -485,7 +485,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """Per column, yield the cells (row, 1), the families' log weights, and pairs (family, its posterior or θ)."""
+        """Yield each column's cells, (row, 1), the log weights of its families, and pairs (family, posterior or θ)."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
                 weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]
@@ -520,7 +520,10 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x | θ) given the row; in its ``chosen`` class, families are drawn in proportion to weight × density."""
+        """log p(x | θ) at draws of θ given the data and the row itself, in its ``chosen`` class.
+
+        In this class, families are drawn in proportion to their weight times their density of the row.
+        """
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):

@@ -63,7 +63,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Prior increments d and ln h (see :meth:`log_h`) for each cell, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The posterior that predicts each cell, then the increments and ln h of :meth:`said`."""
+        """Return the posterior, followed by the results of :meth:`said`; together they predict each cell."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def log_h(self, s: S) -> Array:
@@ -374,7 +374,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """For each block of the table, yield rows, first column, codes, :meth:`cells`, and mask of known cells."""
+        """Yield each block of a table: its rows, first column and codes, :meth:`cells`, and the mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

@@ -239,7 +239,7 @@ class Boxes:
         return cls(cuts, low, high, width, exists)
 
     def read(self, x: Array) -> tuple[Array, Array]:
-        """For each value, the interval and the log density within this interval; -1 and 0 if missing."""
+        """Return the interval of each value (-1 if missing), and the log density within the interval (0 if missing)."""
         codes, within = np.empty(x.shape, np.int16, order="F"), np.empty(x.shape, order="F")
         list(blocks.each(lambda rows: self._read(x[rows], codes[rows], within[rows]), blocks.slices(len(x), 2**14)))
         return codes, within

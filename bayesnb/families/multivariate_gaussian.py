@@ -270,7 +270,7 @@ class SharedGaussian(MultivariateGaussian):
             )
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        """Broadcast the prior over classes; if class means have a flat prior (κ = 0), subtract (classes - 1) from ν."""
+        """Broadcast the prior over classes; a flat prior of the class means (κ = 0) decreases ν by (classes - 1)."""
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))
 

@@ -117,7 +117,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """For each draw and row, choose a group of draws, in proportion to its size times its density of the row.
+        """For each draw and row, choose a group with probability proportional to group size × density of the row.
 
         ``says`` (stratum, row, class) is the log density of each row within each group. ``chosen`` (draw, row) is the
         assumed class of the row.

@@ -1332,3 +1332,31 @@ def test_two_exchanged_letters_are_a_misspelling_even_if_frequent_and_codes_and_
     assert not slips_in(dict.fromkeys(rare, 300) | dict.fromkeys(list(rare.values())[:5], 1))
     X, y = pd.DataFrame({"sort": np.repeat([*counts, " Gala"], [*counts.values(), 5])}), None
     assert "(levels that differ only by capitals and spaces are joined, too)" in str(nb.inspect(X, y))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "a=joined:low<high", "a=joined", "a=missing:joined:low<high", "a=missing:joined", "n=number",
+        "n=missing:number", "n=missing:gaussian", "d=missing", "d=missing:date:month", "c=missing:choices",
+        "k=missing:bounded",
+    ],
+)  # fmt: skip
+def test_a_reading_makes_the_same_features_beside_a_family_that_takes_its_levels_from_the_rows(tmp_path, capsys, read):
+    cells = {
+        "a": ["low", "Low", "high", "high", ""], "n": ["1 kg", "2 kg", "3 kg", "4 kg", ""],
+        "d": ["2024-01-05", "2024-02-05", "2024-03-11", "2024-04-05", ""], "c": ["x;y", "x", "y", "x;y", ""],
+        "k": ["<5", "7", "8", "9", ""], "b": [0, 1, 2, 1, 1], "y": list("uvvuu"),
+    }  # fmt: skip
+    column = read.partition("=")[0]
+    table, model = tmp_path / "t.csv", tmp_path / "m.bayesnb"
+    pd.DataFrame({name: cells[name] * 6 for name in (column, "b", "y")}).to_csv(table, index=False)
+    found = []
+    for beside in ("b=poisson", "b=ordinal"):
+        asked = ("--feature", read, "--feature", beside, "--dependence", "none", "-o", model)
+        code, _, err = run(capsys, "fit", table, "--target", "y", *asked)
+        assert code == 0, err
+        features = load(model).classifier_.schema.features
+        found.append([(name, type(f.family), f.levels, f.named) for name, f in features.items() if name != "b"])
+    assert found[0] == found[1]
+    assert len(found[0]) > ("missing" in read)

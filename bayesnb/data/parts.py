@@ -15,12 +15,20 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import as_read, present
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import BestFamily, Binned, ByType, EstimatorParameters, Missing, Unlabelled, entries
+from bayesnb.data.specifications import (
+    BestFamily,
+    Binned,
+    ByType,
+    EstimatorParameters,
+    Missing,
+    Unlabelled,
+    entries,
+    values_of,
+)
 from bayesnb.data.summary import EmptySummary, Summary
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of
 from bayesnb.data.text import Text
-from bayesnb.families.family import Family
 from bayesnb.priors import Array
 from bayesnb.wording import RefusedError, Spelled, rows_at, some
 
@@ -78,8 +86,10 @@ class PartSummarizer:
         named = {n: f for n, f in features if n in reasons or (f.origin.kind == "specified" and f.cuts is None)}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = as_read(self.settings.features, readings) if isinstance(self.settings.features, Mapping) else {}
-        rest = {name: spec for name, spec in others.items() if name not in placed and name not in readings}
-        rest |= {f"reading of {name}": (reading, [name]) for name, reading in readings.items()}
+        unread = {name for name, spec in others.items() if name not in readings or isinstance(spec, Missing)}
+        rest = {name: others[name] for name in others if name in unread and name not in placed}
+        # A reading with an order of levels states a family, so it is placed with the feature of its column.
+        rest |= {f"reading of {n}": (own, [n]) for n, own in readings.items() if values_of(own) is None}
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
@@ -172,11 +182,11 @@ class PartSummarizer:
         return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared, self.target)
 
 
-def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
-    for other in schema.features.values():
-        if other.indicates == feature.named:
-            return Missing(feature.text or feature.family, other.family.prior)
-    return feature.text or feature.family
+def _with_missing(schema: Schema, feature: Feature) -> Any:
+    own = schema.readings.get(feature.named[0])
+    values = (feature.text or feature.family) if values_of(own) is None else own
+    flags = (f.family.prior for f in schema.features.values() if f.indicates == feature.named)
+    return next((Missing(values, prior) for prior in flags), values)
 
 
 def _takes_from_rows(spec: Any) -> bool:

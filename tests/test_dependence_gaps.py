@@ -133,6 +133,30 @@ def test_a_fit_warns_of_gaps_that_tell_the_class_and_so_does_a_prediction_withou
     assert "its absence counts as evidence" in " ".join(err.split())
 
 
+def test_advice_about_the_gaps_of_dates_can_be_followed(tmp_path, capsys):
+    X, y = refunds()
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(X)) % 90, unit="D")
+    X["refund"] = days.strftime("%Y-%m-%d").where(X["refund"].notna(), None)
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", "auto", "-o", tmp_path / "m.bayesnb")
+    warnings.simplefilter("default")
+    said = " ".join(run(capsys, *fit)[2].split())
+    assert "column 'refund' is missing in" in said
+    assert "leave it out with --drop refund; otherwise, --feature refund=missing" in said
+    for option in (
+        ("--drop", "refund"),
+        ("--feature", "refund=missing"),
+        ("--feature", "refund=missing:date:month,elapsed"),
+    ):
+        code, _, err = run(capsys, *fit, *option)
+        assert code == 0, err
+        assert "learns that a gap is evidence" not in " ".join(err.split())
+    X[["price"]].to_csv(tmp_path / "new.csv", index=False)
+    run(capsys, *fit)
+    err = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv", "--absent", "missing")[2]
+    assert "column 'refund' is absent" in " ".join(err.split())
+
+
 @pytest.mark.parametrize(
     ("dependence", "classes", "share"),
     [

@@ -649,23 +649,25 @@ def telling_gaps(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, 
     """
     rows = statistics.rows
     known = np.flatnonzero(rows >= 10)
-    counts_bounds = {own.names(name)[-1] for name, own in schema.readings.items() if isinstance(own, readings.Bounded)}
+    # A gap is a gap in all feature columns of its column, and `Missing` flags it in the first.
+    further = {each for name, own in schema.readings.items() for each in own.names(name)[1:]}
     for name, feature in schema.features.items() if len(known) > 1 else ():
-        if feature.source or feature.text is not None or name in counts_bounds:
+        if feature.source or feature.text is not None:
             continue
         gone = 1 - statistics.features[name].seen()[known] / rows[known, None]
         if gone.shape[1] != len(feature.named):
             continue
         for k in np.flatnonzero(np.ptp(gone, axis=0) > TELLING):
             low, high = int(gone[:, k].argmin()), int(gone[:, k].argmax())
-            if feature.named[k] not in schema.flags:
+            if feature.named[k] not in {*schema.flags, *further}:
                 one, other = (f"{gone[c, k]:.0%} of {{}} {statistics.labels[known[c]]!r}" for c in (low, high))
                 yield feature.named[k], f"{one.format('the rows of class')} and {other.format('class')}"
 
 
 def warn_of_telling_gaps(schema: Schema, statistics: Statistics) -> None:
     """Warn of missing cells that a ``dependence`` treats as evidence for a class."""
-    for name, shares in telling_gaps(schema, statistics):
+    for feature, shares in telling_gaps(schema, statistics):
+        name = schema.owner.get(feature, feature)
         said = (
             "column {name!r} is missing in {shares}, so the dependence learns that a gap is evidence: if cells of new "
         )
@@ -680,8 +682,9 @@ def _warn_of_absent(schema: Schema, statistics: Statistics, table: Table) -> Non
         return
     for name, shares in telling_gaps(schema, statistics):
         if name not in table.place:
+            own = schema.owner.get(name, name)
             warn(
-                f"column {name!r} is absent; it was missing in {shares} when the dependence was learned, so its "
+                f"column {own!r} is absent; it was missing in {shares} when the dependence was learned, so its "
                 "absence counts as evidence, and probabilities are wrong unless it is absent for the same reasons: fit "
                 "the model without the column"
             )

@@ -442,7 +442,8 @@ def _examined(
             - kinds.keys()
             - plain
         )
-        found = marked + [r for r in again if r.column not in levels or r.cures or r.option or r.drop or r.serious]
+        kept = [r for r in again if r.column not in levels or r.cures or r.option or r.drop or r.serious or r.mark]
+        found = marked + kept
     place[None] = len(place)
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 

@@ -1274,3 +1274,10 @@ def test_a_zero_beside_one_of_a_column_with_both_signs_is_no_amount():
     assert "in the same rows as column 'lon': if 0 means missing" in str(lat.said)
     assert "in the same rows as column 'lat': if 0 means missing" in str(lon.said)
     assert lat.option == lat.cures == lon.option == lon.cures == ()
+
+
+def test_every_marker_of_a_column_is_named_at_once_and_unknown_stays_a_level():
+    cells = ["Carnica", "Buckfast", "Ligustica", "unknown", "Carnica", "?", "unbekannt", "none"] * 20
+    found = nb.inspect(pd.DataFrame({"breed": cells, "y": list("uvvuuvuv") * 20}), "y")
+    marks = {remark.mark: bool(remark.option) for remark in found.remarks if remark.mark}
+    assert marks == {"unknown": False, "none": False, "?": True, "unbekannt": True}

@@ -373,7 +373,7 @@ class LearnedExponents:
 
     @cached_property
     def _informed(self) -> tuple[Array, Array]:
-        """The posterior mean, and the posterior minus the prior precision matrix, ordered as ``learned.relative``."""
+        """The posterior mean, and the posterior precision matrix minus the prior's, ordered as ``learned.relative``."""
         own, layout, (spread,) = self.learned.places(self.layout), self.learned.relative, self.spreads
         inverse = np.linalg.inv(spread.root[own])
         found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)

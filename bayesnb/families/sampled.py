@@ -91,7 +91,7 @@ class Strata:
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Group ``n`` draws by similar values of ``shared``, (draw, parameter); ``None`` gives a single group."""
+        """Group ``n`` draws by similar values of ``shared``, (draw, parameter). Without ``shared``, make one group."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)

@@ -161,7 +161,7 @@ class PartitionTerm:
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """Mean of ln p(leaf | c) - ln p(leaf), (row, class); ``places`` (row, partition) holds the rows' leaves.
 
-        If the labels ``left`` are given, p(leaf | c) in a row's own class is computed without this row.
+        If ``left`` is given (the labels of the learned rows), each row is left out of p(leaf | c) of its own class.
         """
         found = np.zeros((len(places), len(self.counts)))
         kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)

@@ -204,8 +204,8 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Class probabilities at quadrature nodes.
 
     Return p (class, row, node), the weight of each node, and the log scale of p (row, class). In p, classes are sorted
-    by the moments of their scores; also return the permutation that restores their order. The last result holds weights
-    for averaging classes with equal moments, (row, class, class), or is ``None``.
+    by the moments of their scores; a permutation that restores the original order is returned, too. The last result
+    holds weights for averaging classes with equal moments, (row, class, class), or is ``None``.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

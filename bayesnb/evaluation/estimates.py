@@ -1,4 +1,4 @@
-"""Compare the four estimates of naive Bayes, and models with dependence."""
+"""Compare four estimates of naive Bayes (MLE, MAP, posterior mean, full Bayes), and models with dependence."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     unit : str, optional
         The unit of the axis; by default the unit in ``frame.attrs``.
     entries : int
-        Maximum number of bars, besides (prior) and (total). If there are more contributions, the smallest share one
-        bar.
+        Maximum number of bars, besides (prior) and (total). If there are more contributions than bars, the last bar is
+        the sum of the smallest ones.
 
     Returns
     -------

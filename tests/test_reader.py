@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
+from conftest import run
 
 from bayesnb import BayesianNB
 from bayesnb.cli import main
@@ -200,6 +201,28 @@ def test_titles_above_the_header_of_a_sheet_are_left_out_and_inspect_says_so(tmp
     said = capsys.readouterr().out
     assert "sheet 'Orders' (there are also 'Notes': --sheet)" in said
     assert "3 rows before it left out" in said
+
+
+def test_commands_name_the_other_sheets_of_a_workbook_once_unless_the_sheet_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [[k % 7, "yes" if k % 3 else "no"] for k in range(40)]
+    sheet(tmp_path / "t.xlsx", ["amount", "back"], *rows)
+    commands = {
+        "fit": "fit t.xlsx --target back --dependence none -o m.bayesnb",
+        "update": "update m.bayesnb t.xlsx -o u.bayesnb",
+        "forget": "forget u.bayesnb t.xlsx -o f.bayesnb",
+        "score": "score m.bayesnb t.xlsx",
+        "predict": "predict m.bayesnb t.xlsx",
+        "compare": "compare t.xlsx --target back",
+        "report": "report t.xlsx --target back -o r.html",
+        "split": "split t.xlsx --target back",
+    }
+    note = "t.xlsx: sheet 'Orders' is read; there are also 'Notes': --sheet"
+    for name, command in commands.items():
+        for option, times in (((), 1), (("--sheet", "Orders"), 0)):
+            code, _, err = run(capsys, *command.split(), *option, *["--force"] * (name == "split" and times == 0))
+            assert code == 0, err
+            assert err.count(note) == times, (name, err)
 
 
 # What inspect proposes

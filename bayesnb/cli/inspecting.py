@@ -45,7 +45,7 @@ def inspect(
         options.refuse(options.SETTINGS, f"{data} is already fitted; fit it again with this option")
         options.refuse(("target", *options.FORMAT), f"{data} is a model file, not a table")
         return _model(data, everything, layout)
-    table = opened(data, format, settings, (target,))
+    table = opened(data, format, settings, (target,), says_sheet=False)
     table.require(target, "--target")
     target = table.own_target if target is None else target
     odd = table.unreadable([target, settings.weight])
@@ -180,8 +180,7 @@ def _how_read(source: Source) -> dict[str, Any]:
     lines = first.skip
     if source.sheets:
         sheet, lines = source.sheets[0], first.skip + source.sheets[0].titles
-        rest = [other for other in sheet.others if other not in sheet.hidden]
-        others = f" (there are also {', '.join(map(repr, rest))}: --sheet)" if rest else ""
+        others = f" (there are also {sheet.unread}: --sheet)" if sheet.unread else ""
         hidden = f" (hidden and skipped: {', '.join(map(repr, sheet.hidden))})" if sheet.hidden else ""
         cells = f"sheet {sheet.name!r}{others}{hidden}"
         if sheet.empty:

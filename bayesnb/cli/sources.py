@@ -205,10 +205,13 @@ def opened_for(
     return replace(found, settings=Settings(drop=left_out), learned=learned, model=clf if new else None)
 
 
-def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
+def opened(
+    data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = (), says_sheet: bool = True
+) -> Opened:
     """Open an embedded data set or a file. ``data`` is a path if it exists, or if it contains a dot or a slash.
 
-    Columns named in ``settings`` must exist. If the first line contains one of ``names``, it is the header.
+    Columns named in ``settings`` must exist. If the first line contains one of ``names``, it is the header. If a
+    workbook has other sheets, and no option names the sheet, ``says_sheet`` prints on stderr which sheet is read.
     """
     from bayesnb.data.readers import Source
 
@@ -232,6 +235,8 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
         with contextlib.suppress(ValueError, OSError):  # A file that cannot be read is refused when it is read.
             unread, reason = UNREAD.get(file.kind, ((), ""))
             options.refuse(unread, f"{data} {reason}")
+            if says_sheet and format.sheet is None and file.sheets and (others := file.sheets[0].unread):
+                say(f"{data}: sheet {file.sheets[0].name!r} is read; there are also {others}: --sheet")
     for column in settings.drop:
         found.require(column, "--drop")
         if column in settings.features():

@@ -165,7 +165,7 @@ def split(
         marks = [f"{name}={mark}" for name in names if name != own for mark in MISSING if mark]
         na = tuple(f"{own}={mark}" for mark in marks_in(own, format.na, names))
         format = replace(format, text=names, na=na, keep_na=(*format.keep_na, *marks))
-        table = opened(data, format, Settings(), (target,))
+        table = opened(data, format, Settings(), (target,), says_sheet=False)
     X, y = table.load(target)
     frame = X.assign(**{str(y.name): y}).reset_index(drop=True)
     frame = frame[[name for name in table.names if name in frame]]

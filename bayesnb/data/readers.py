@@ -46,6 +46,11 @@ class Sheet:
     empty: int  # Number of formulas without a stored value.
     text: Path  # A CSV file with the cells.
 
+    @property
+    def unread(self) -> str:
+        """The other sheets, without those hidden before this sheet, as text."""
+        return ", ".join(repr(other) for other in self.others if other not in self.hidden)
+
 
 @dataclass(frozen=True, eq=False)
 class Source(os.PathLike):

@@ -894,3 +894,25 @@ def test_an_update_with_learned_rows_says_that_they_count_once_more(capsys, tenn
     run(capsys, "fit", tmp_path / "most.csv", "--target", "species", "-o", model)
     assert "once more" not in run(capsys, "update", model, tmp_path / "rest.csv")[2]
     assert "cell by cell" in run(capsys, "update", model, tmp_path / "again.csv")[2]
+
+
+def test_columns_changed_by_set_are_shown_with_both_values_and_both_probabilities(done, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "yes"], 100)
+    X = pd.DataFrame({f"x{i}": rng.normal((y == "yes") * 0.2, 1).round(2) for i in range(30)})
+    noise = pd.Series(rng.choice(["a; b", "a", "b; c", "a; c", "a; b; c", "b", "c"], 200))
+    table, model = tmp_path / "t.csv", tmp_path / "m.bayesnb"
+    X.assign(some=noise, weak=rng.normal(size=200).round(2), y=y).to_csv(table, index=False)
+    done("fit", table, "--target", "y", "--dependence", "none", "-o", model)
+    row = (model, table, "--row", "3", "--set", "weak=0.01", "--set", "some=b; c")
+    row = ("explain", *row, "--label", "no")
+    out = done(*row)
+    old = pd.read_csv(table).loc[3, "weak"]
+    assert f"weak = 0.01 (was {old:g})" in out
+    assert re.search(r"some=c = 1.* \(was [01]\)", out)
+    found = json.loads(done(*row, "--format", "json"))
+    before = json.loads(done("explain", model, table, "--row", "3", "--label", "no", "--format", "json"))
+    assert found["set"]["weak"] == 0.01
+    assert found["before"] == {key: before[key] for key in ("row", "probabilities", "entries")}
+    assert f"{before['probabilities']['no']:.3f} before, {found['probabilities']['no']:.3f} now" in out
+    assert "set" not in before

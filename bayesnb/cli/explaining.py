@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from bayesnb.cli import options, printing
 from bayesnb.cli.outputs import is_model
-from bayesnb.cli.rows import class_of, fitted, load_model, row_for_model, row_of, warn_of_far
+from bayesnb.cli.rows import changed, class_of, fitted, load_model, row_for_model, row_of, warn_of_far
 from bayesnb.cli.settings import Settings
 from bayesnb.wording import at_row, rows_at
 
@@ -28,17 +29,20 @@ def explain(
 
     The output shows what each value of the row adds to the log-odds of two classes. DATA is the name of an embedded
     data set, or a path as for `fit`; a model is fitted to DATA first. With a model file MODEL instead of DATA, the row
-    comes from the table NEW or from --set. If --row is given, --set changes values of this row. The prior and all
-    contributions sum to the log-odds. With --dependence none, missing values contribute nothing. The output also shows
-    how informative each missing value would be if the value were observed.
+    comes from the table NEW or from --set. If --row is given, --set changes values of this row, and the output also
+    shows the old values and the old probability. The prior and all contributions sum to the log-odds. With --dependence
+    none, missing values contribute nothing. The output also shows how informative each missing value would be if the
+    value were observed.
     """
     from bayesnb import checks, design
-    from bayesnb.report.parts import Section, row_text
-    from bayesnb.report.questions import answer, intervals, ledger
+    from bayesnb.data.tables import Table
+    from bayesnb.report.parts import Section, one_line, row_text
+    from bayesnb.report.questions import answer, intervals, ledger, probability
 
     at = int(row) if row is not None and row.isdecimal() else None
     if row is not None and values and at is None:
         raise click.UsageError("a row is named by --row or by --set: give one of them, or --row with a position")
+    given, changes = ((), values) if at is not None else (values, ())
     if not (of_model := is_model(data)) and new is not None:
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
     if of_model and flip:
@@ -61,40 +65,73 @@ def explain(
         by_position = at is not None or (row is None and not values)
         absent = None if by_position else "missing"
         clf, _ = load_model(data, settings.absent if options.given("absent") else absent)
-        name, frame = data, row_for_model(clf, data, new, row, values, format, target)
+        name, before = data, row_for_model(clf, data, new, row, given, format, target)
+        frame = changed(before, changes, clf.schema.decimals)
         target, pair = target or clf.target, pair_of(clf.classes_.tolist())
     else:
         learned = fitted(
             data, target, format, replace(settings, absent="missing"), repeat=False,
-            check=lambda name, X, _, classes: (row_of(X, name, row, values), pair_of(classes)),
+            check=lambda name, X, _, classes: (
+                before := row_of(X, name, row, given), changed(before, changes), pair_of(classes)
+            ),
         )  # fmt: skip
-        name, clf, target, (frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
+        name, clf, target, (before, frame, pair) = learned.name, learned.clf, str(learned.y.name), learned.checked
     asked = frame.iloc[0].dropna().to_dict()
     with rows_at(frame.set_axis([at or 0]).index):
         contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
         questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
+    explained = contributions.iloc[-1]["label"]
+    earlier = _of_row(clf, before, contributions, unit, prob) if changes else None
+    new_values = frame.attrs.get("set", {})
     turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     warn_of_far(clf, frame)
     said = {"data": name, "target": str(target), "row": asked}
     said |= {"probabilities": dict(zip(clf.classes_, proba, strict=True))}
     said |= dict(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
+    if earlier is not None:
+        entries, old_proba = earlier
+        said |= {"set": new_values, "before": {
+            "row": before.iloc[0].dropna().to_dict(), "probabilities": dict(zip(clf.classes_, old_proba, strict=True)),
+            "entries": entries.drop(columns=["label", "against"]),
+        }}  # fmt: skip
     said |= {} if turns is None else {"flip": {**vars(turns), "proved": turns.proved, "says": str(turns)}}
     said |= {"entries": contributions.drop(columns=["label", "against"]), "ask_next": questions}
     said |= {"not_asked": questions.attrs["not_asked"]}
 
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
-        lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
+        lead = answer(proba, ends, clf.classes_, explained, prob)
         place = "The row " if at is None else f"{at_row(at).capitalize()}: "
         named = place + row_text(asked)
-        table, *notes = ledger(contributions, unit)
-        more = [CHANGED] if values and at is not None else []
+        old = {} if earlier is None else earlier[0]["value"].to_dict()
+        of_set = clf.schema.through(Table.of(frame[[*new_values]])).names if changes else ()
+        table, *notes = ledger(contributions, unit, kept={column: old.get(column) for column in of_set})
+        more = [CHANGED] if changes else []
+        if earlier is not None:
+            now, then = (p[[*clf.classes_].index(explained)] for p in (proba, earlier[1]))
+            more.insert(0, f"{one_line(explained, 60)}: {probability(then)} before, {probability(now)} now.")
         more += [" ".join(map(str, notes)), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. {intervals(prob, ends.attrs)}"
         return [Section("", [table, legend, *filter(None, more)], f"{named}\n{lead}")]
 
     printing.print_answer(layout, said, contributions, sections)
     return 0
+
+
+def _of_row(
+    clf: Any, before: pd.DataFrame, now: pd.DataFrame, unit: str, prob: float
+) -> tuple[pd.DataFrame, Any] | None:
+    """The contributions of the row before --set, for the same two classes, and its probabilities.
+
+    ``None`` if the model cannot read the row, because --set has replaced the cell at fault.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Warnings are about the row that is explained.
+        try:
+            found = clf.explain(before, *now.iloc[-1][["label", "against"]], unit=unit, prob=prob).droplevel("row")
+            return found, clf.predict_proba(before)[0]
+        except ValueError:
+            return None
 
 
 CHANGED = (

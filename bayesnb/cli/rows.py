@@ -185,7 +185,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def row_for_model(
-    clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format,
+    clf: Classifier, path: str, new: str | None, row: str | None, values: Sequence[str], format: Format,
     target: str | None,
 ) -> pd.DataFrame:  # fmt: skip
     """The row that a model should explain: a row of the table ``new``, or given values."""
@@ -201,7 +201,7 @@ def row_for_model(
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format, target, new=False)
     frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
-    return changed(clf.schema.fitted_columns(frame), values, clf.schema.decimals)
+    return clf.schema.fitted_columns(frame)
 
 
 def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
@@ -215,18 +215,20 @@ def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
         warn(sentence)
 
 
-def row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
+def row_of(X: pd.DataFrame, name: str, row: str | None, values: Sequence[str]) -> pd.DataFrame:
     """The row to explain: a row of a table, by position, or given values."""
     if row is not None and row.isdecimal():
-        return changed(row_at([X], int(row), name), values)
+        return row_at([X], int(row), name)
     asked = asked_rows([] if row is None else [row], name, X, values)
     return frame_of(asked or [X.iloc[0].to_dict()], X)
 
 
 def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, str] = NO_MARKS) -> pd.DataFrame:
-    """The row in ``frame`` with some values replaced."""
+    """The row in ``frame`` with some values replaced, and in ``attrs["set"]`` the new values by column."""
     new = _typed([_named(value, frame) for value in values], frame, "--set", decimals)
-    return frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame
+    row = frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame.copy()
+    row.attrs["set"] = new
+    return row
 
 
 def asked_rows(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -229,15 +229,21 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[parts.Par
 # The contribution of each value of a row to its log-odds
 
 
-def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[parts.Part]:
-    """The contributions to the log-odds of one row, a legend, and notes on unusual values."""
+def ledger(
+    contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False, kept: Mapping[Any, Any] | None = None
+) -> Iterator[parts.Part]:
+    """The contributions to the log-odds of one row, a legend, and notes on unusual values.
+
+    ``kept`` holds entries that are always shown, with their values before --set.
+    """
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
-    shown = by_size(contributions)
+    kept = kept or {}
+    shown = by_size(contributions, kept)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     digits = parts.digits_of(pd.Series([sizes[-1], lower[-1], upper[-1]]))
     total = f"{sizes[-1]:+.{digits}f}"
     caption = f"{row}{parts.one_line(label)} against {parts.one_line(against)}: log-odds {total} {unit} in all"
-    frame = parts.readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
+    frame = parts.readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown, kept), name="entry")))
     yield parts.TablePart(frame, caption, folded, parts.Bars(sizes, lower, upper, label, against))
     if OFFSET in contributions.index:
         kinds = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
@@ -276,32 +282,39 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
     shown = best if label is None else label
     lower, median, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "median", "upper"))
     p = float(proba[[*classes].index(shown)])
-    middle = "" if lower <= p <= upper else f"median {_probability(median)}, "
-    low, high = map(_probability, (lower, upper))
+    middle = "" if lower <= p <= upper else f"median {probability(median)}, "
+    low, high = map(probability, (lower, upper))
     ends = f"{low} to {high}" if low != high else low
-    said = f"{parts.one_line(shown, 60)}: probability {_probability(p)} ({middle}{prob:.0%} interval: {ends})."
+    said = f"{parts.one_line(shown, 60)}: probability {probability(p)} ({middle}{prob:.0%} interval: {ends})."
     if shown == best:
         return said
-    return f"{said} The most probable class is {parts.one_line(best, 60)} ({_probability(proba.max())})."
+    return f"{said} The most probable class is {parts.one_line(best, 60)} ({probability(proba.max())})."
 
 
-def _probability(p: float) -> str:
+def probability(p: float) -> str:
     """Format a probability, such as "0.123"; near 0 or 1, such as "0.0004" or "below 0.0001"."""
     if not 0.0001 <= p <= 0.9999:
         return "below 0.0001" if p < 0.5 else "above 0.9999"
     return f"{p:.3f}" if 0.001 <= p <= 0.999 else f"{p:.4f}"
 
 
-def _named(frame: pd.DataFrame) -> Iterator[str]:
+def _named(frame: pd.DataFrame, before: Mapping[Any, Any]) -> Iterator[str]:
     for entry, value, gone in zip(frame.index, frame["value"], frame["missing"], strict=True):
         empty = value is None or value != value
         text = "" if empty else parts.one_line(value)
         said = text if not gone else "missing" if empty else f"{text} (never seen)"
-        yield f"{parts.one_line(entry)} = {said}" if said else parts.one_line(entry)
+        named = f"{parts.one_line(entry)} = {said}" if said else parts.one_line(entry)
+        if entry in before:
+            old = before[entry]
+            named += f" (was {'missing' if old is None or old != old else parts.one_line(old)})"
+        yield named
 
 
-def by_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """Put the largest contributions first, the sum of the smallest contributions below, and the total last."""
+def by_size(frame: pd.DataFrame, kept: Container[Any] = ()) -> pd.DataFrame:
+    """Put the largest contributions first, the sum of the smallest contributions below, and the total last.
+
+    Entries in ``kept``, and unseen levels, are never summed.
+    """
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:
@@ -309,6 +322,8 @@ def by_size(frame: pd.DataFrame) -> pd.DataFrame:
     least = LEAST_SHARE * size[np.isfinite(size)].max(initial=0.0)
     most = min(MOST_ENTRIES - 1, max(1, int((size >= least).sum())))
     unseen = (frame["missing"] & frame["value"].notna()).to_numpy()[order]
-    named = (np.arange(len(order)) < most) | unseen
-    kept, rest = order[named], order[~named]
-    return pd.concat([frame.iloc[kept], in_one(frame, rest).set_index("entry"), frame.iloc[[-1]]])
+    named = (np.arange(len(order)) < most) | unseen | np.array([entry in kept for entry in frame.index[order]])
+    if named.all():
+        return frame.iloc[[*order, len(order)]]
+    shown, rest = order[named], order[~named]
+    return pd.concat([frame.iloc[shown], in_one(frame, rest).set_index("entry"), frame.iloc[[-1]]])

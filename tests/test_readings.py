@@ -863,6 +863,20 @@ def test_a_month_is_proposed_only_if_each_month_occurs_in_two_years():
         assert ("month" in found) == ("month" in expected)
 
 
+def test_a_month_is_proposed_for_two_summers_but_not_for_one():
+    rng = np.random.default_rng(1)
+    day = rng.integers(0, 150, 900)
+    y = pd.Series(np.where(rng.random(900) < np.where(day < 60, 0.45, 0.08), "swarms", "survives"))
+    for years, expected in ((["2023", "2024"], True), (["2024"], False)):
+        starts = pd.to_datetime(rng.choice([f"{year}-04-15" for year in years], 900))
+        when = pd.Series(starts + pd.to_timedelta(day, "D"))
+        order = rng.permutation(900)
+        for rows in (np.arange(900), order):
+            column = Column("t", when.iloc[rows].reset_index(drop=True))
+            found = best_parts(column, Date(format="iso"), y.iloc[rows].reset_index(drop=True))
+            assert ("month" in found) == expected
+
+
 @pytest.mark.parametrize("kind", ["datetime64[us]", "str", "object"])
 def test_a_date_that_is_missing_in_one_class_is_reported(kind: str) -> None:
     rng = np.random.default_rng(0)

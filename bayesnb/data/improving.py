@@ -136,8 +136,11 @@ def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Arra
     return posterior.log_left_out(data, labels), posterior.only(()).log_left_out({}, labels)
 
 
-TWICE = {"month": 730, "weekday": 14, "hour": 2}
-"""Number of days in which each value, such as each weekday, occurs twice."""
+CYCLES = {"month": 365, "weekday": 7, "hour": 1}
+"""Number of days after which the values of a part return."""
+
+RETURNED = 0.9
+"""A part is compared if at least this share of its rows hold a value, such as a month, that has returned."""
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
@@ -156,9 +159,13 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
              if len({*table.column(name).coded[0].tolist()} - {-1}) > 1}  # fmt: skip
     if date.format != "time":
         # A month that occurs in one year only tells that year apart, and no later one.
-        elapsed = table.column(table.names[0]).reals()
-        days = np.ptp(elapsed[~np.isnan(elapsed)]) if names else 0.0
-        names = {part: name for part, name in names.items() if days >= TWICE.get(part, 0)}
+        elapsed = pd.Series(table.column(table.names[0]).reals())
+        for part, days in CYCLES.items():
+            if part in names:
+                of_value = elapsed.groupby(table.column(names[part]).coded[0])
+                span = of_value.transform("max") - of_value.transform("min")
+                if (span[elapsed.notna()] > days / 2).mean() < RETURNED:
+                    del names[part]
     schema, data = Schema.infer(table).read(table, learn=True)
     scores: dict[tuple[Part, ...], Array] = {}
     for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):

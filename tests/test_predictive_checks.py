@@ -151,6 +151,17 @@ def test_a_copy_of_a_column_is_found():
     assert set(failed["class"]) == {0, 1}
 
 
+@pytest.mark.parametrize("rare", [0, 3, 6, 12])
+def test_rare_zeros_and_ones_do_not_hide_a_dependent_pair(rare):
+    rng = default_rng(0)
+    y, x = np.repeat([0, 1, 2], [100, 350, 150]), rng.normal(7, 2, 600)
+    X = {"x": x, "near": 1.3 * x + rng.normal(size=600)}
+    X |= {f"rare {k}": (rng.random(600) < 0.005).astype(int) for k in range(rare)}
+    found = nb.checks.predictive_checks(BayesianNB(random_state=0).fit(X, y), X, y)
+    assert pairs_named(found.failed, "x", "near")
+    assert len(found.failed) == 3
+
+
 @pytest.mark.parametrize(
     ("name", "values", "statistic"),
     [

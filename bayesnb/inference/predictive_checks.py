@@ -156,17 +156,23 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
     n = known.T @ known
     found = []
 
-    def add(name: str, first: Sequence[int], second: Sequence[int], value: Array, scale: Any) -> None:
+    def add(name: str, first: Sequence[int], second: Sequence[int], value: Array, scale: Any, row: Any = 0.0) -> None:
         for a, i in enumerate(first):
             for b, j in enumerate(second):
                 if n[i, j] >= FEWEST and (first is not second or i < j):
-                    found.append((Check(name, i, j, scale, SMALL / np.sqrt(n[i, j])), value[:, a, b]))
+                    step = max(SMALL / np.sqrt(n[i, j]), np.broadcast_to(row, value.shape[1:])[a, b] / n[i, j])
+                    found.append((Check(name, i, j, scale, step), value[:, a, b]))
 
     there = known[:, numbers]
     x = cells[..., numbers]
     x = (x - (x.sum(axis=1) / np.maximum(there.sum(axis=0), 1))[:, None]) * there
     if numbers:
-        add("correlation", numbers, numbers, _correlations(x, there), _same)
+        # The row that is farthest in both columns may change the correlation by this much / n. It is at most one
+        # standard deviation, so coincidences of a few rare values are not far. A constant counts as one rare value.
+        size = np.maximum(there.sum(axis=0), 1)
+        sd = np.sqrt(np.square(x[0]).sum(axis=0) / size)
+        most = np.where(sd > 0, np.abs(x[0]).max(axis=0, initial=0.0) / np.where(sd > 0, sd, 1.0), np.sqrt(size))
+        add("correlation", numbers, numbers, _correlations(x, there), _same, np.multiply.outer(most, most))
     if levels:
         sizes = [columns[j].levels for j in levels]
         starts = np.cumsum([0, *sizes[:-1]])

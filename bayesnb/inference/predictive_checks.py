@@ -167,11 +167,12 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
     x = cells[..., numbers]
     x = (x - (x.sum(axis=1) / np.maximum(there.sum(axis=0), 1))[:, None]) * there
     if numbers:
-        # The row that is farthest in both columns may change the correlation by this much / n. It is at most one
-        # standard deviation, so coincidences of a few rare values are not far. A constant counts as one rare value.
+        # In two columns of 0 and 1, the row that is farthest in both may change the correlation by this much / n. It is
+        # at most one standard deviation, so coincidences of a few ones are not far. A constant counts as a rare value.
         size = np.maximum(there.sum(axis=0), 1)
         sd = np.sqrt(np.square(x[0]).sum(axis=0) / size)
         most = np.where(sd > 0, np.abs(x[0]).max(axis=0, initial=0.0) / np.where(sd > 0, sd, 1.0), np.sqrt(size))
+        most *= [columns[j].kind == "binary" for j in numbers]
         add("correlation", numbers, numbers, _correlations(x, there), _same, np.multiply.outer(most, most))
     if levels:
         sizes = [columns[j].levels for j in levels]

@@ -306,6 +306,21 @@ def test_a_change_of_the_mean_and_of_the_spread_are_named_apart(family, given, l
         assert len(changes) or (abs(shift) < 1 and spread == 1)
 
 
+def test_later_rows_withdraw_no_alarm_of_earlier_dates():
+    (old, y), (new, labels) = table(400, 1), table(400, 2)
+    first_day, rng = pd.Timestamp("2023-01-01"), np.random.default_rng(0)
+    old["day"] = first_day + pd.to_timedelta(rng.permutation(800)[:400], "D")
+    days = np.concatenate([rng.integers(-2000, -1900, 100), rng.integers(2000, 2100, 300)])
+    new["day"] = first_day + pd.to_timedelta(days, "D")
+    found, alarm = nb.checks.watch(nb.BayesianNB({"visits": "poisson"}).fit(old, y)), None
+    for start in range(0, 400, 25):
+        found = found.update(new[start : start + 25], labels[start : start + 25])
+        alarm = alarm or (None if found.alarms.empty else found.alarms["alarm"][0])
+        if alarm:
+            assert found.alarms["alarm"][0] == alarm
+    assert alarm < 100
+
+
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 @pytest.mark.parametrize(("start", "step"), [(800, 1), (799, 0.1), (350, 0.25), (-800, 1)])

@@ -305,8 +305,8 @@ class Line:
 
     # ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
     # position of the class. ``alarm`` is the number of rows after which the alarm was raised, or 0. ``path`` holds
-    # arrays: row numbers and log capitals. ``learned`` holds the moments of a number column, and ``at_alarm`` the sums
-    # of its bets at the alarm.
+    # arrays: row numbers and log capitals. ``learned`` holds the moments of a number column, ``at_alarm`` the sums of
+    # its bets at the alarm, and ``lower`` whether its values were lower at the alarm.
 
     column: Any
     label: Any
@@ -319,6 +319,7 @@ class Line:
     path: tuple[Array, ...] = ()
     learned: MeanAndSpread | None = None
     at_alarm: Array | None = None
+    lower: bool = False
 
     @classmethod
     def new(cls, column: Any, label: Any, feature: str | None, place: int, reader: Reader) -> Line:
@@ -379,10 +380,12 @@ class Line:
             return replace(self, reader=reader)
         log_e = np.max([path for _, path in found], axis=0) - np.log(len(self.bets))
         over = np.flatnonzero(log_e >= log_limit)
-        alarm, at_alarm = self.alarm, self.at_alarm
+        alarm, at_alarm, lower = self.alarm, self.at_alarm, self.lower
         if not alarm and len(over):
-            alarm = int(rows[over[0]])
-            at_alarm = self.bets[0].after(streams[0, : over[0] + 1], values[: over[0] + 1])[0].sums
+            first = slice(over[0] + 1)
+            then = [bets.after(u[first], values[first])[0] for bets, u in zip(self.bets, streams, strict=True)]
+            alarm, at_alarm = int(rows[over[0]]), then[0].sums
+            lower = self.learned is not None and replace(self, bets=tuple(then), at_alarm=at_alarm).moved[0] < 0
         some = np.unique(np.linspace(0, len(rows) - 1, 200).astype(np.intp))
         return replace(
             self,
@@ -391,6 +394,7 @@ class Line:
             log_largest=max(self.log_largest, float(log_e.max())),
             alarm=alarm,
             at_alarm=at_alarm,
+            lower=lower,
             path=(*self.path, np.stack([rows[some], log_e[some]])),
         )
 
@@ -499,9 +503,10 @@ class Watch:
     @property
     def _expected(self) -> list[Any]:
         """Columns of dates that differ from the learned dates and are not earlier, as expected of a stream."""
+        # The dates are compared at the alarm, so that later rows do not withdraw an alarm.
         dates = self.classifier.schema.dates
         moved = [line for line in self.lines if line.alarm and line.learned is not None and line.column in dates]
-        earlier = {line.column for line in moved if line.moved[0] < 0}
+        earlier = {line.column for line in moved if line.lower}
         return [*dict.fromkeys(line.column for line in moved if line.column not in earlier)]
 
     def _levels(self, line: Line) -> Sequence[Any]:

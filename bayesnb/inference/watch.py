@@ -36,21 +36,26 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 
 
 class MeanAndSpread(NamedTuple):
-    """Number, mean, variance and kurtosis of the values of a column."""
+    """Number, mean, variance and kurtosis of the values of a column, and the rounding error of the variance."""
 
     n: float
     mean: float
     variance: float
     kurtosis: float
+    error: float = 0.0
 
     @classmethod
     def of(cls, sums: Array) -> MeanAndSpread:
         """Compute the moments from the number of values and the sums of their first four powers."""
         n = sums[0]
         m, *power = sums[1:] / max(n, 1.0)
-        second = max(power[0] - m**2, 0.0)
+        second = power[0] - m**2
         fourth = power[2] - 4 * m * power[1] + 6 * m**2 * power[0] - 3 * m**4
-        return cls(n, m, second * n / max(n - 1, 1.0), fourth / second**2 if second > 0 else 3.0)
+        # Within the rounding errors of the subtractions, values count as equal, and the kurtosis as that of a Normal.
+        error = n * np.finfo(float).eps * power[0]
+        second = second if second > error else 0.0
+        kurtosis = fourth / second**2 if second**2 > 16 * error * power[0] else 3.0
+        return cls(n, m, second * n / max(n - 1, 1.0), kurtosis, error)
 
     def changes(self, old: MeanAndSpread) -> tuple[int, int]:
         """The signs of the changes of mean and spread since ``old``, 0 if within three standard errors."""
@@ -62,10 +67,12 @@ class MeanAndSpread(NamedTuple):
         wide = max(self.variance, old.variance) / self.n + old.variance / old.n
         away = self.mean - old.mean
         mean = int(np.sign(away)) * bool(away**2 > 9 * wide)
-        if self.n < 2 or old.variance <= 0:
+        if self.n < 2 or 100 * self.error >= old.variance:
             return mean, 0
         tails = 9 / (max(self.kurtosis, old.kurtosis, 3.0) - 1)
         new_part, old_part = 1 / (tails * (self.n - 1)), 1 / (tails * (old.n - 1))
+        if max(new_part, old_part) >= 1:  # The approximation needs more rows for such heavy tails.
+            return mean, 0
         root = np.cbrt(self.variance / old.variance)
         far = (root * (1 - new_part) - (1 - old_part)) / np.sqrt(root**2 * new_part + old_part)
         return mean, int(np.sign(far)) * bool(abs(far) > 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -11,7 +12,7 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtri
 from test_dependence_learned import encoded, fitted
 
 import bayesnb as nb
@@ -180,7 +181,8 @@ def test_an_exponent_that_may_be_0_gives_a_least_factor_and_its_interval():
 def test_the_sentence_agrees_with_the_printed_interval_of_the_exponent(dependent, ends, bayes_factor):
     mean = sum(ends) / 2
     found = asked(*(unnoticed() if dependent else made_by_the_model()))
-    exponent = {"mean": mean, "sd": 0.1, "lower": ends[0], "upper": ends[1], "log_bayes_factor": np.log(bayes_factor)}
+    sd = (ends[1] - mean) / ndtri(0.945)
+    exponent = {"mean": mean, "sd": sd, "lower": ends[0], "upper": ends[1], "log_bayes_factor": np.log(bayes_factor)}
     found = replace(found, exponent=pd.Series(exponent))
     excluded, strong, said = not ends[0] <= 1 <= ends[1], bayes_factor > 20, str(found)
     assert ("there is no evidence" in said) == (not excluded and not strong)
@@ -192,6 +194,27 @@ def test_the_sentence_agrees_with_the_printed_interval_of_the_exponent(dependent
     assert found.advice == ("weighted" if strong else None)
     assert ('dependence="weighted"' in said) == (excluded or strong)
     assert ('dependence="pairwise"' in said) == (dependent and not excluded and not strong)
+
+
+@pytest.mark.parametrize("bayes_factor", [0.5, 25])
+@pytest.mark.parametrize("mean", [0.2, 0.8, 0.9, 0.95, 1.0, 1.05, 1.2])
+@pytest.mark.parametrize("sd", [0.03, 0.08, 0.3])
+def test_the_verdict_does_not_depend_on_the_displayed_interval_and_names_its_own_if_they_differ(sd, mean, bayes_factor):
+    found, said = asked(*made_by_the_model()), {}
+    for prob in (0.3, 0.5, 0.89, 0.99, 0.9999):
+        lower, upper = mean + np.array([-1, 1]) * ndtri(0.5 + prob / 2) * sd
+        exponent = {"mean": mean, "sd": sd, "lower": lower, "upper": upper, "log_bayes_factor": np.log(bayes_factor)}
+        shown = replace(found, exponent=pd.Series(exponent))
+        said[prob] = (str(shown), shown.too_sure, shown.advice, not round(lower, 2) <= 1 <= round(upper, 2))
+    judged, *verdict, excluded = said[0.89]
+    ends = mean + np.array([-1, 1]) * ndtri(0.945) * sd
+    for prob, (sentence, *other, differs) in said.items():
+        assert other == verdict
+        named = f"(the exponent of all columns is {ends[0]:.2f} to {ends[1]:.2f} with probability 89%, and 1 in naive"
+        if differs != excluded:
+            assert named in sentence
+        assert prob != 0.89 or "89%" not in sentence
+        assert re.sub(r" \(the exponent.*?\)", "", sentence) == re.sub(r" \(the exponent.*?\)", "", judged)
 
 
 def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():

@@ -24,6 +24,9 @@ from bayesnb.wording import Cure, Message
 CHANCE = 0.05
 """Largest probability of a finding in a table without any dependence."""
 
+JUDGED = 0.89
+"""Probability of the interval of the exponent that decides the sentence, whatever interval is displayed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Independence:
@@ -77,11 +80,12 @@ class Independence:
     def too_sure(self) -> float:
         """The factor by which log-odds of naive Bayes are too large (below 1: too small); 1 without evidence.
 
-        If the interval of the exponent reaches 0, return the smallest factor that this interval allows. If the interval
-        excludes 1 but the Bayes factor is at most 20, the evidence is weak, and no other ``dependence`` is advised.
+        The 89 % interval of the exponent decides, whatever interval is displayed. If it reaches 0, return the smallest
+        factor that it allows. If it excludes 1 but the Bayes factor is at most 20, the evidence is weak, and no other
+        ``dependence`` is advised.
         """
         # The whole interval may be below 0, if the columns together are misleading.
-        size = 1 / max(float(self.exponent["upper" if self._unbounded else "mean"]), 0.01)
+        size = 1 / max(self._ends[1] if self._unbounded else float(self.exponent["mean"]), 0.01)
         return size if self._clear or self._excludes_1 else 1.0
 
     @property
@@ -89,13 +93,18 @@ class Independence:
         return bool(self.exponent["log_bayes_factor"] > -np.log(CHANCE))
 
     @property
+    def _ends(self) -> tuple[float, float]:
+        """The interval of the exponent with probability ``JUDGED``."""
+        mean, half = float(self.exponent["mean"]), float(ndtri(0.5 + JUDGED / 2) * self.exponent["sd"])
+        return mean - half, mean + half
+
+    @property
     def _excludes_1(self) -> bool:
-        """Whether the interval of the exponent, rounded as in the printed result, excludes 1."""
-        return bool(not self.exponent["lower"].round(2) <= 1 <= self.exponent["upper"].round(2))
+        return _excludes_1(*self._ends)
 
     @property
     def _unbounded(self) -> bool:
-        return bool(self.exponent["lower"] <= 0 and self.exponent["upper"] < 1)
+        return self._ends[0] <= 0 and self._ends[1] < 1
 
     @property
     def advice(self) -> str | None:
@@ -128,16 +137,19 @@ class Independence:
             way, near = "small" if size < 1 else "large", 1 + float(f"{times - 1:.1g}")  # 1.04, not 1.
             shown = f"{near:.9g}" if times < 1.1 else f"{times:{'.2g' if times < 10 else ',.0f'}}"
             whose = "" if self.dependence is None else "naive Bayes "
-            said = "{whose}log-odds are {times} times too {way}"
-            if self._unbounded:
-                said = (
-                    "{whose}log-odds are at least {times} times too {way} (the exponent of all columns is {lower:z.2f} "
-                    "to {upper:z.2f}, and 1 in naive Bayes)"
-                )
-            ends = self.exponent[["lower", "upper"]]
-            odds = Message(said, whose=whose, times=shown, way=way, **ends)
+            least = "at least " if self._unbounded else ""
+            odds = Message(
+                "{whose}log-odds are {least}{times} times too {way}", whose=whose, least=least, times=shown, way=way
+            )
             if not (self._clear and self._excludes_1):
                 odds = Message("there is {weak}evidence that {odds}", weak="" if self._clear else "weak ", odds=odds)
+        lower, upper = self._ends
+        printed = self.exponent[["lower", "upper"]]
+        differs = _excludes_1(*printed) != self._excludes_1
+        if differs or (size != 1 and self._unbounded):
+            said = "{odds} (the exponent of all columns is {lower:z.2f} to {upper:z.2f}{sure}, and 1 in naive Bayes)"
+            sure = "" if np.allclose(printed, self._ends) else f" with probability {JUDGED:.0%}"
+            odds = Message(said, odds=odds, lower=lower, upper=upper, sure=sure)
         said, more = Message("{counted}; {odds}", counted=counted, odds=odds), len(self.far) - 1
         if not (self.far and size > 1):
             return said
@@ -176,6 +188,11 @@ class Independence:
 
     def __repr__(self) -> str:
         return f"<Independence: {self}>"
+
+
+def _excludes_1(lower: float, upper: float) -> bool:
+    """Whether an interval of the exponent, rounded as in the printed result, excludes 1."""
+    return not round(lower, 2) <= 1 <= round(upper, 2)
 
 
 def _notes(found: Independence) -> str:
@@ -217,7 +234,8 @@ def independence(
     X, y, sample_weight
         Exactly the learned rows.
     prob : float, optional
-        Probability of the intervals, by default ArviZ's ``stats.ci_prob`` (0.89).
+        Probability of the displayed intervals, by default ArviZ's ``stats.ci_prob`` (0.89). The sentence always judges
+        the 89 % interval of the exponent.
 
     Returns
     -------

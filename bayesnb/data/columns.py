@@ -299,9 +299,10 @@ def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple
         kind = "Bounded" if found is not None else "Categorical" if len(odd.split()) < 3 else "Text"
         return "{write}, or fit the model with {cure}", {"write": write, "cure": Cure("features", kind, column)}
     cures = tuple(Cure("features", number_word(mark), column) for mark in decimals)
-    if units != {""}:
+    groups = sorted({*"".join(numbers)} & {*"'’,.", *amounts.SPACES} - {*decimals})
+    # pandas reads one ASCII separator of thousands, and no unit.
+    if units != {""} or len(groups) > 1 or not "".join(numbers).isascii():
         return "{write}, or fit the model with {cure}", {"write": write, "cure": cures}
-    groups = {*"".join(numbers)} & {*"'’,.", *amounts.SPACES} - {*decimals}
     options = [f"decimal={mark!r}" for mark in decimals if mark == ","] + [f"thousands={mark!r}" for mark in groups]
     options += [f"na_values={marks}"] * bool(marks)
     *first, last = options or [""]

@@ -19,7 +19,8 @@ from pandas.api import types
 from bayesnb.data import amounts, improving, readings, warned
 from bayesnb.data.arrow import marks_in, spelled
 from bayesnb.data.columns import Column, all_but, missing_in
-from bayesnb.data.rows import few_rows, given_beside
+from bayesnb.data.drawing import few_rows
+from bayesnb.data.rows import given_beside
 from bayesnb.data.specifications import parsed
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import few_classes, looks_like_no_class

@@ -13,7 +13,8 @@ from bayesnb import em
 from bayesnb.data import amounts, engines, growing, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.csv_reader import MISSING
-from bayesnb.data.rows import TrainingRows, few_rows
+from bayesnb.data.drawing import few_rows
+from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
@@ -128,8 +129,7 @@ def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any)
 
 
 def _by_em(settings: EstimatorParameters, rows: TrainingRows) -> tuple[Learned, em.EM]:
-    schema = rows.schema(settings)
-    schema, data = schema.read(rows.table, learn=True)
+    schema, data = rows.read(settings)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(settings.label_prior), rows.target.classes
     classes = with_named(seen, [*rows.target.declared, *model.named_classes(seen.tolist())])
     if not len(seen) and len(classes) < 2:

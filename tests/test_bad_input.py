@@ -37,11 +37,13 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
+    Unlabelled,
+    sets,
 )
 from bayesnb.cli import main
 from bayesnb.data import readers
-from bayesnb.errors import BoundaryError, ImproperError
-from bayesnb.families import GaussianKnownVariance
+from bayesnb.errors import BoundaryError, ImproperError, RefusedError
+from bayesnb.families import GammaKnownShape, GaussianKnownVariance
 
 X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
 Y = list("abab")
@@ -649,3 +651,56 @@ def test_rows_without_a_class_are_counted_and_left_out(write, capsys):
     assert code == 0
     assert "1 rows without a class are left out" in err
     assert run(capsys, "compare", write(GOOD), *quick)[1] == out
+
+
+def test_errors_number_the_rows_that_were_given_also_if_some_have_no_weight_or_label():
+    rng = np.random.default_rng(0)
+    good = pd.DataFrame({"a": rng.normal(size=60), "b": rng.gamma(2.0, size=60)})
+    y, weight, features = np.resize(["u", "v"], 60), np.ones(60), {"b": GammaKnownShape(shape=2)}
+    weight[[3, 10, 20]], few = 0, np.where(np.arange(60) % 7 == 0, None, y)
+    bad = good.copy()
+    bad.loc[40, "b"] = -1.0
+    asked = BayesianNB(features, unlabelled=Unlabelled(weight=0))
+    fitted = asked.fit(good, y, weight)
+    soft = np.full((60, 2), 0.5)
+    calls: list[Callable[[], Any]] = [
+        lambda: asked.fit(bad, y, weight),
+        lambda: asked.fit(bad, few),
+        lambda: asked.fit(bad, soft),
+        lambda: BayesianNB(features, unlabelled=Unlabelled()).fit(bad, few, weight),
+        lambda: fitted.partial_fit(bad, y, sample_weight=weight),
+        lambda: fitted.forget(bad, y, sample_weight=weight),
+        lambda: sets.conformal(fitted.classifier_, bad, y, sample_weight=weight, method="split"),
+        lambda: asked.fit(iter([bad.assign(y=few, w=weight)]), "y", "w"),
+    ]
+    for k, call in enumerate(calls):
+        with pytest.raises(RefusedError) as caught:
+            call()
+        assert (k, caught.value.column, caught.value.row, caught.value.value) == (k, "b", 40, -1.0)
+    weight[30] = 0.5
+    with pytest.raises(ValueError, match=r"got 0\.5 in row 30"):
+        sets.conformal(fitted.classifier_, good, y, sample_weight=weight, method="split")
+    weight[30] = -0.5
+    with pytest.raises(RefusedError, match=r"sample_weight is -0\.5 in row 30"):
+        asked.fit(good, y, weight)
+
+
+@pytest.mark.parametrize(("cell", "shown"), [("-2", "-2"), ("", "nan"), ("many", "'many'"), ("inf", "inf")])
+def test_each_command_names_the_column_and_the_row_of_a_bad_weight(capsys, tmp_path, cell, shown):
+    lines = [f"{k % 5},{'pq'[k % 2] if k > 4 else ''},2" for k in range(30)]
+    (tmp_path / "good.csv").write_text("\n".join(["x,y,w", *lines]))
+    lines[12] = lines[12][:-1] + cell
+    (tmp_path / "bad.csv").write_text("\n".join(["x,y,w", *lines]))
+    model, bad = tmp_path / "m.bayesnb", tmp_path / "bad.csv"
+    named = ("--target", "y", "--weight", "w")
+    assert run(capsys, "fit", tmp_path / "good.csv", *named, "--dependence", "none", "-o", model)[0] == 0
+    said = f"column 'w' holds the weight {shown} in row 12: a weight is a number and not negative"
+    commands: list[tuple[Any, ...]] = [
+        ("fit", bad, *named, "-o", tmp_path / "x.bayesnb"), ("inspect", bad, *named), ("compare", bad, *named),
+        ("explain", bad, *named), ("audit", bad, *named), ("report", bad, *named, "-o", tmp_path / "x.html"),
+        ("update", model, bad, "-o", tmp_path / "z.bayesnb"), ("ask", "loo", model, bad, "--weight", "w"),
+    ]  # fmt: skip
+    for words in commands:
+        code, _, err = run(capsys, *words)
+        assert (words[0], code) == (words[0], 1)
+        assert said in err

@@ -70,7 +70,7 @@ WRONG_DATA: list[tuple[str, tuple[str, ...]]] = [
     ("compare good.csv --target z", ("'z'", "['size', 'n', 'ok', 'y']")),
     ("compare blank.csv --target y", ("'y'", "missing in every row")),
     ("compare good.csv --target y --cv 4", ("4", "smallest class", "(2)")),
-    ("compare half.csv --target y --weight w", ("the weight 0.5: scores count whole rows", "use --drop 'w'")),
+    ("compare half.csv --target y --weight w", ("the weight 0.5 in row 0: scores count whole rows", "use --drop 'w'")),
     ("compare none.csv --target y", ("none.csv", "no such file")),
     ("compare empty --target y", ("empty", "is an empty folder")),
     ("compare xyzzy", ("'xyzzy'", "play-tennis, buys")),

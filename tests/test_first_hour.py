@@ -86,7 +86,7 @@ def test_a_request_is_checked_before_anything_is_learned(capsys, table, monkeypa
     def learn(*_, **__):
         raise AssertionError("learned before the request was checked")
 
-    for module in (cli.rows, cli.learning):
+    for module in (cli.models, cli.learning):
         monkeypatch.setattr(module, "with_dependence", learn)
     command, *options = asked
     code, out, err = run(capsys, command, "repairs.csv", "--target", "outcome", *options)

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.naive_bayes import GaussianNB
 
 import bayesnb as nb
-from bayesnb.data.rows import drawn, few_rows
+from bayesnb.data.drawing import drawn, few_rows
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.evaluation import scorecard

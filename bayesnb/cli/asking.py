@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options, printing
-from bayesnb.cli.rows import load_model
+from bayesnb.cli.models import load_model, weights_in
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import warn
 from bayesnb.wording import meant, rows_at
@@ -117,7 +117,7 @@ def _command(name: str) -> click.Command:
         table = opened_for(clf, data, format, target, weight, new=not learned)
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
-        given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": X[weight]})
+        given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": weights_in(X, weight)})
         with rows_at(X.index):
             found = question.function(clf, clf.schema.fitted_columns(X), **given)
         attrs = getattr(found, "attrs", {})

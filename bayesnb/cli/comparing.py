@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options, printing
-from bayesnb.cli.rows import asked_rows, fitted, frame_of, warn_of_far
+from bayesnb.cli.models import fitted
+from bayesnb.cli.rows import asked_rows, frame_of, warn_of_far
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.terminal import say
 from bayesnb.progress import counted

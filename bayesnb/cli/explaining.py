@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options, printing
+from bayesnb.cli.models import fitted, load_model
 from bayesnb.cli.outputs import is_model
-from bayesnb.cli.rows import changed, class_of, fitted, load_model, row_for_model, row_of, warn_of_far
+from bayesnb.cli.rows import changed, class_of, row_for_model, row_of, warn_of_far
 from bayesnb.cli.settings import Settings
 from bayesnb.wording import at_row, rows_at
 

@@ -91,7 +91,7 @@ SHOWN = 12
 def _model(path: str, everything: bool, layout: str) -> int:
     import pandas as pd
 
-    from bayesnb.cli.rows import load_model
+    from bayesnb.cli.models import load_model
     from bayesnb.inference.column_gains import information
     from bayesnb.inference.scorecard import percent, worth_of_record
     from bayesnb.modelfile import document

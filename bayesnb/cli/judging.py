@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options, outputs
+from bayesnb.cli.models import fitted, load_model
 from bayesnb.cli.printing import print_answer
-from bayesnb.cli.rows import fitted, load_model
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened_for
 from bayesnb.cli.terminal import say, warn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options, outputs
-from bayesnb.cli.rows import read_model, with_dependence
+from bayesnb.cli.models import read_model, with_dependence
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import say, warn

@@ -1,31 +1,24 @@
-"""Read or fit models, and read rows, as the command line specifies."""
+"""Read the rows that the command line specifies."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bayesnb.cli.settings import Settings, by_label, named_in
-from bayesnb.cli.sources import opened, opened_for
-from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import Message, meant_of_all, rows_at, some
+from bayesnb.cli.sources import opened_for
+from bayesnb.cli.terminal import warn
+from bayesnb.wording import meant_of_all, some
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
-    from bayesnb.data.targets import Target
-    from bayesnb.findings import Remark
     from bayesnb.inference.classifier import Classifier
-    from bayesnb.learning import EstimatorParameters
 
 # The rows that the textbooks predict (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
 TEXTBOOK_ROWS = {
@@ -35,123 +28,6 @@ TEXTBOOK_ROWS = {
 
 
 NO_MARKS: Mapping[str, str] = {}
-
-
-def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
-    """The parameters, classifier and content hash in a model file."""
-    from bayesnb import learned
-
-    if path == "-":
-        require_stdin()
-    return learned.of_file(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
-
-
-def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
-    """The classifier in a model file, and its class column.
-
-    ``absent`` and ``target``, if not ``None``, replace the model's settings.
-    """
-    clf = read_model(path)[1]
-    return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
-
-
-@dataclass(frozen=True, eq=False)
-class FittedTable:
-    """A table, the model fitted to it, findings about its columns, and the result of ``check`` (see :func:`fitted`)."""
-
-    name: str
-    X: pd.DataFrame
-    y: pd.Series
-    parameters: EstimatorParameters
-    clf: Classifier
-    remarks: tuple[Remark, ...]
-    checked: Any = None
-
-
-def fitted(
-    data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
-    check: Callable[[str, pd.DataFrame, Target, list[Any]], Any] = lambda *_: None,
-) -> FittedTable:  # fmt: skip
-    """Read a table into memory and fit a model. Print the size of the table and serious findings to stderr.
-
-    If ``repeat`` is true, a row of weight w becomes w rows. The function ``check`` gets all rows, also those without a
-    class, and may raise an error before the fit.
-    """
-    from bayesnb import learning
-    from bayesnb.data.schema import Schema
-    from bayesnb.data.tables import Table
-    from bayesnb.data.targets import read_target
-
-    table = opened(data, format, settings, (target,))
-    every, labels = table.whole(target)
-    X, y = every[labels.notna()], labels.dropna()
-    say(f"{table.name}: {len(X):,} rows, {X.shape[1]:,} columns, target {y.name!r}")
-    whole, weight = X.assign(**{str(y.name): y}), None
-    if settings.weight is not None:
-        every, weight, X = every.drop(columns=settings.weight), X[settings.weight], X.drop(columns=settings.weight)
-        if repeat:
-            times = _times(weight)
-            X, y, weight = X.loc[X.index.repeat(times)], y.loc[y.index.repeat(times)], None
-    labels = read_target(y)
-    classes = labels.classes.tolist()
-    parameters = by_label(settings.parameters(), classes)
-    checked = check(table.name, every, labels, [*dict.fromkeys([*classes, *named_in(parameters)])])
-    remarks = table.examined(whole, y.name, len(whole))
-    for remark in remarks:
-        if remark.serious:
-            warn(remark.sentence)
-    if settings.m is not None:
-        schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
-        parameters["features"] = settings.smoothed(schema)[1]
-    asked = learning.EstimatorParameters(random_state=seed, **parameters)
-
-    def learn(asked: EstimatorParameters) -> Classifier:
-        with rows_at(X.index):
-            return learning.fitted(asked, X, y, weight)
-
-    asked, clf = with_dependence(asked, settings, learn)
-    return FittedTable(table.name, X, y, asked, clf, tuple(remarks), checked)
-
-
-def with_dependence(
-    asked: EstimatorParameters, settings: Settings, learn: Callable[[EstimatorParameters], Classifier]
-) -> tuple[EstimatorParameters, Classifier]:
-    """Fit with the specified or default dependence. Return the parameters and the model.
-
-    A specified dependence that cannot be added is an error. If the default, "auto", cannot be added, the reason is
-    printed on stderr.
-    """
-    from bayesnb.dependence.exponents import NoExponentsError
-    from bayesnb.priors import ImproperError
-
-    without, chosen = settings.without_dependence(asked.estimate), settings.dependence
-    if chosen is None:
-        chosen = "none" if without else "auto"
-        if without:
-            say(without)
-    asked = replace(asked, dependence=None if chosen == "none" else chosen)
-    try:
-        clf = learn(asked)
-    except (NoExponentsError, ImproperError) as error:
-        if settings.dependence is not None:
-            raise
-        say(Message("no dependence was added: {error}", error=error))
-        asked = replace(asked, dependence=None)
-        clf = learn(asked)
-    if clf.dependence is not None and clf.dependence.exponents.said:
-        say(f"--dependence {asked.dependence}: {clf.dependence.exponents.said}")
-    return asked, clf
-
-
-def _times(weight: pd.Series) -> pd.Series:
-    wrong = ~(weight.ge(0) & weight.mod(1).eq(0)).fillna(False)
-    if wrong.any():
-        raise ValueError(
-            f"column {weight.name!r} holds the weight {weight[wrong].iloc[0]}: scores count whole rows, so weights are "
-            f"whole numbers here: for a model without weights, use --drop {weight.name!r}; to score a "
-            "model with weights, use bayesnb fit --weight, then bayesnb score on rows that it has not learned"
-        )
-    return weight.astype(int)
 
 
 def template_of(clf: Classifier) -> pd.DataFrame:

@@ -146,7 +146,7 @@ class Opened:
 
     def watched(self) -> tuple[Iterator[Table], Callable[[], Table]]:
         """The parts of a table and, for use after all parts are read, a function that returns a sample of rows."""
-        from bayesnb.data.rows import drawn
+        from bayesnb.data.drawing import drawn
         from bayesnb.findings import LOOKED_AT
 
         return drawn(self.tables(), LOOKED_AT, seed=0)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesnb.cli import options
+from bayesnb.cli.models import load_model
 from bayesnb.cli.outputs import is_predictions, require_output, write_text
-from bayesnb.cli.rows import class_of, load_model
+from bayesnb.cli.rows import class_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import say, stdout, warn

@@ -17,8 +17,9 @@ import numpy as np
 from bayesnb.data import readers
 from bayesnb.data.amounts import numbers_of
 from bayesnb.data.arrow import batch_rows
+from bayesnb.data.drawing import drawn
 from bayesnb.data.parts import PartSummarizer
-from bayesnb.data.rows import TrainingRows, drawn
+from bayesnb.data.rows import TrainingRows
 from bayesnb.data.summary import EmptySummary, Summary, pooled
 from bayesnb.data.tables import Table, about_engine, engine_of, tables
 from bayesnb.data.targets import NO_LABEL

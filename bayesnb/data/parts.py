@@ -30,7 +30,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of
 from bayesnb.data.text import Text
 from bayesnb.priors import Array
-from bayesnb.wording import RefusedError, Spelled, rows_at, some
+from bayesnb.wording import RefusedError, Spelled, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +106,12 @@ class PartSummarizer:
         return self
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
-        read, blank, rows, places = self._rows(frame)
+        read, blank, rows = self._rows(frame)
         if rows is None:
             return EmptySummary(read, blank)
         rows = replace(rows, table=replace(rows.table, part=True))
         specified = self._specified(rows.table) if self.schema is None else self.settings
-        with rows_at(places):
-            schema, statistics = rows.statistics(specified, self.schema)
+        schema, statistics = rows.statistics(specified, self.schema)
         table = schema.through(rows.table)
         schema = schema.with_reasons(self.reasons)
         declared = {
@@ -146,11 +145,11 @@ class PartSummarizer:
         """The rows of ``frame`` to learn from; ``None`` if no row has a class and a positive weight."""
         return self._rows(frame)[2]
 
-    def _rows(self, frame: Any) -> tuple[int, int, TrainingRows | None, Array]:
+    def _rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
-        read, weight = table.n_rows, self._weights(table)
+        read, weight = table.n_rows, weights_of(table, self.weight)
         target = self._target(table)
         keep, unlabelled = target.labelled & (weight > 0), ~target.labelled & (weight > 0)
         if not self.drop and unlabelled.any():
@@ -161,18 +160,7 @@ class PartSummarizer:
             )  # fmt: skip
         table = table.without([name for name in (self.target, self.weight) if name is not None])
         rows = TrainingRows(table, target, weight).kept(keep) if keep.any() else None
-        return read, int(unlabelled.sum()), rows, np.flatnonzero(keep)
-
-    def _weights(self, table: Table) -> Array:
-        if self.weight is None:
-            return np.broadcast_to(1.0, table.n_rows)
-        weight = _column(table, self.weight, "weight").reals()
-        wrong = ~(np.isfinite(weight) & (weight >= 0))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            said = "column {column!r} holds the weight {value:g} in row {row}: a weight is a number and not negative"
-            raise RefusedError(said, column=self.weight, value=weight[row], row=row)
-        return weight
+        return read, int(unlabelled.sum()), rows
 
     def _target(self, table: Table) -> Target:
         if self.target is None:
@@ -180,6 +168,25 @@ class PartSummarizer:
         column = _column(table, self.target, "class")
         codes, distinct = column.coded
         return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared, self.target)
+
+
+def weights_of(table: Table, name: Any) -> Array:
+    """The row weights in column ``name``, or 1 for each row if ``name`` is ``None``."""
+    if name is None:
+        return np.broadcast_to(1.0, table.n_rows)
+    said = "column {column!r} holds the weight {value%s} in row {row}: a weight is a number and not negative"
+    column = _column(table, name, "weight")
+    try:
+        weight = column.reals()
+    except RefusedError as error:
+        if error.row is None:
+            raise
+        raise RefusedError(said % "!r", column=name, value=error.value, row=error.row) from error
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise RefusedError(said % ":g", column=name, value=weight[row], row=row)
+    return weight
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.choice import chosen
-from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
+from bayesnb.data.columns import as_objects, without_unused
 from bayesnb.data.growing import grown, of_part
 from bayesnb.data.inferring import as_read, readable, readings_in
 from bayesnb.data.schema import Schema
@@ -18,10 +18,9 @@ from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table, in_memory
 from bayesnb.data.targets import NO_LABEL, Target, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
-from bayesnb.model.order import mixed
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import meant, some, warn
+from bayesnb.wording import RefusedError, meant, rows_at, some, warn
 
 SURVEY = 3.0
 """If weights have fractions and a mean above this number, they look like survey weights.
@@ -38,6 +37,7 @@ class TrainingRows:
     table: Table
     target: Target
     weight: Array
+    places: Array | None = None  # the number of each row in the table that was given, if not all of its rows are here
 
     @classmethod
     def of(
@@ -68,7 +68,8 @@ class TrainingRows:
             weight = as_objects(sample_weight)
             weight = _check_sample_weight(weight, target.codes, dtype=np.float64)
             if len(wrong := np.flatnonzero(weight < 0)):
-                raise ValueError(f"sample_weight is {weight[wrong[0]]:g} in row {wrong[0]}: give weights of 0 or more")
+                said, row = "sample_weight is {value:g} in row {row}: give weights of 0 or more", int(wrong[0])
+                raise RefusedError(said, value=weight[row], row=row)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
             survey = (total := float(weight.sum())) > SURVEY * len(weight) and (weight != np.floor(weight)).any()
@@ -84,7 +85,7 @@ class TrainingRows:
         if not len(row):
             raise ValueError("y is 0 everywhere: no row has a weight in any class, so there is nothing to learn from")
         target = Target.of(*without_unused(c, classes), unlabelled, tuple(classes.tolist()))
-        return cls(table.rows(row), target, weights[row, c])
+        return cls(table.rows(row), target, weights[row, c], row)
 
     def labelled(self) -> TrainingRows:
         """Return this object. Raise ``ValueError`` if a label is missing."""
@@ -102,34 +103,43 @@ class TrainingRows:
         return self if self.weight.min() > 0 else self.kept(self.weight > 0)
 
     def kept(self, keep: Array) -> TrainingRows:
-        return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
+        places = np.flatnonzero(keep) if self.places is None else self.places[keep]
+        return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep], places)
 
-    def schema(self, settings: EstimatorParameters) -> Schema:
-        table, features, reasons = self.table, settings.features, {}
-        if readings := readings_in(table, features):
-            table = table.through(readings)
-        if features is not None:
-            asked = as_read(readable(table, features), readings)
-            features, reasons = chosen(table, self.target, self.weight, asked, settings)
-        schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
+    def schema(self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False) -> Schema:
+        """Infer the schema of the rows, or extend ``before`` by new levels.
+
+        If ``fixed`` is true, every column keeps its family in ``before``.
+        """
+        with rows_at(self.places):
+            if before is not None:
+                known = grown(before, self.table, settings.features, self.weight)
+                return known if fixed else of_part(known, self.table)
+            table, features, reasons = self.table, settings.features, {}
+            if readings := readings_in(table, features):
+                table = table.through(readings)
+            if features is not None:
+                asked = as_read(readable(table, features), readings)
+                features, reasons = chosen(table, self.target, self.weight, asked, settings)
+            schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
         if schema.named != self.table.named:
             schema = replace(schema, named=self.table.named)
         return schema.with_reasons(reasons) if reasons else schema
 
-    def statistics(
-        self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
-    ) -> tuple[Schema, Statistics]:
-        """Return the schema, extended by new levels, and the statistics of the rows. Every row must have a label.
+    def read(
+        self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False
+    ) -> tuple[Schema, Data]:
+        """Return the schema (see :meth:`schema`), extended by what its columns learn, and the encoded columns."""
+        known = self.schema(settings, before, fixed)
+        with rows_at(self.places):
+            return known.read(self.table, learn=True)
 
-        By default, a new schema is inferred. If ``fixed`` is true, every column keeps its family in ``schema``.
-        """
+    def statistics(
+        self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False
+    ) -> tuple[Schema, Statistics]:
+        """Return the schema (see :meth:`schema`) and the statistics of the rows. Every row must have a label."""
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        if schema is None:
-            known = self.schema(settings)
-        else:
-            known = grown(schema, self.table, settings.features, self.weight)
-            known = known if fixed else of_part(known, self.table)
-        learned, data = known.read(self.table, learn=True)
+        learned, data = self.read(settings, before, fixed)
         model = learned.model(Dirichlet())
         return learned, model.statistics(data, labels, self.target.classes.tolist())
 
@@ -179,102 +189,3 @@ def _by_position(X: Any, name: str, values: Any) -> Any:
         f"{name}.loc[X.index] if they belong together by their index, or reset the index"
     )
     return values.set_axis(X.index)
-
-
-# Rows are drawn at random from a table, also from one that is read in parts, in a single pass. Every row has a number,
-# a hash of its cells and of how many equal rows stand before it, and the rows with the smallest numbers are kept. So
-# the sample depends neither on the order of rows and columns, nor on the container, nor on how the table is cut. It
-# does depend on names and units: the keys of ``model.order``, which do not, need all rows at once.
-
-
-def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Draw at most ``most`` rows at random; return their sorted positions."""
-    if table.n_rows <= most:
-        return np.arange(table.n_rows)
-    return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
-
-
-def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A pseudo-random uint64 for each row: a hash of its cells, its class and the number of earlier equal rows."""
-    keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
-    return _Copies(seed).numbers(keys)
-
-
-def row_keys(table: Table) -> Array:
-    """A hash of the nonmissing cells of each row, uint64 (row,)."""
-    found = np.zeros(table.n_rows, np.uint64)
-    if table.sparse:
-        cells = table.source.tocoo()
-        rows = np.flatnonzero(cells.data)
-        keys = mixed(mixed(cells.col[rows].astype(np.uint64)) + cells.data[rows].astype(float).view(np.uint64))
-        np.add.at(found, cells.row[rows], keys)
-        return found
-    for name in table.names:
-        known, cells = _cell_keys(table.column(name))
-        found += np.where(known, mixed(cells + pd.util.hash_array(np.array([str(name)], object))), np.uint64(0))
-    return found
-
-
-def _cell_keys(column: Column) -> tuple[Array, Array]:
-    try:
-        textual = column.kind == "text"
-    except (NoFamilyError, CellError):
-        cells = pd.Series(column.values)
-        return cells.notna().to_numpy(), pd.util.hash_array(cells.map(str).to_numpy(object))
-    if textual:
-        codes, distinct = column.coded
-        return codes >= 0, np.append(pd.util.hash_array(np.array([*map(str, distinct)], object)), np.uint64(0))[codes]
-    x = column.reals() + 0.0  # -0.0 is 0.0
-    return ~np.isnan(x), x.view(np.uint64)
-
-
-class _Copies:
-    """Compute a pseudo-random number for each row from its key. Rows with equal keys get different numbers."""
-
-    # The number of a row is a hash of its key and of the number of earlier rows with this key.
-
-    def __init__(self, seed: int) -> None:
-        self.salt = mixed(np.array([seed % 2**64], np.uint64))
-        self.runs: list[tuple[Array, Array]] = []
-
-    def numbers(self, keys: Array) -> Array:
-        values, place, n = np.unique(keys, return_inverse=True, return_counts=True)
-        before = np.empty(len(keys), np.int64)
-        before[np.argsort(keys, kind="stable")] = np.arange(len(keys)) - np.repeat(np.cumsum(n) - n, n)
-        for known, times in self.runs:
-            at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-            before += np.where(known[at] == values, times[at], 0)[place]
-        self.runs.append((values, n))
-        while len(self.runs) > 1 and len(self.runs[-2][0]) <= 2 * len(self.runs[-1][0]):
-            each, times = map(np.concatenate, zip(self.runs.pop(), self.runs.pop(), strict=True))
-            values, place = np.unique(each, return_inverse=True)
-            self.runs.append((values, np.bincount(place, times).astype(np.int64)))
-        return mixed(keys + mixed(self.salt + before.astype(np.uint64)))
-
-
-def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """An iterator over the tables and, for use after the iteration, a function that samples at most ``most`` rows."""
-    copies, kept = _Copies(seed), list[tuple[Array, Table]]()
-
-    def passing() -> Iterator[Table]:
-        for table in tables:
-            if table.n_rows:
-                kept.append((copies.numbers(row_keys(table)), table))
-                kept[:] = _smallest(kept, most)
-            yield table
-
-    def sample() -> Table:
-        whole = Table.of(pd.concat([table.source for _, table in kept], ignore_index=True))
-        return replace(whole, declares=kept[0][1].declares)
-
-    return passing(), sample
-
-
-def _smallest(parts: list[tuple[Array, Table]], most: int) -> list[tuple[Array, Table]]:
-    numbers = np.concatenate([numbers for numbers, _ in parts])
-    if len(numbers) <= most:
-        return parts
-    last = np.partition(numbers, most - 1)[most - 1]
-    masks = [numbers <= last for numbers, _ in parts]
-    both = zip(masks, parts, strict=True)
-    return [(numbers[mask], table.rows(mask)) for mask, (numbers, table) in both if mask.any()]

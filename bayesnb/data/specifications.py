@@ -23,7 +23,7 @@ from bayesnb.families.rounded import Rounded
 from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.model import Estimate, about
-from bayesnb.priors import Array, Beta, Dirichlet, class_prior
+from bayesnb.priors import Array, Beta, Dirichlet, Prior, class_prior
 from bayesnb.wording import dashed, items_of, meant_of_all, require_choice, require_whole
 
 
@@ -519,6 +519,8 @@ def entries(features: Any) -> list[Entry]:
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got "
                 f"{features[key]!r}"
+                + ", which is a prior: a family takes it, as in Poisson(prior=...)"
+                * isinstance(spec, Prior)
             )
         missing = spec if isinstance(spec, Missing) else None
         found.append(Entry(key, values_of(spec), list(columns), missing, together))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.rows import few_rows, given_beside
+from bayesnb.data.drawing import few_rows
+from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import NAMED, DependenceName, Exponents, named
 from bayesnb.dependence.learning import FEW, FOLDS, WEIGHTED

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.rows import given_beside, row_numbers
+from bayesnb.data.drawing import row_numbers
+from bayesnb.data.rows import given_beside
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table, in_memory

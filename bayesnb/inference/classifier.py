@@ -26,7 +26,7 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.model import Data, DrawnPosterior, Estimate, Evidence, ImpossibleRowError, Posterior, Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import Labels
-from bayesnb.wording import Message, RefusedError, RefusedRowsError, Spelled, warn
+from bayesnb.wording import Message, RefusedError, RefusedRowsError, Spelled, rows_at, warn
 
 OTHER_ROWS = Message(
     "to score a model on other rows, use {cure}", cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score")
@@ -153,7 +153,8 @@ class Classifier(FittedModel):
         """Encode the columns, classes and weights of rows."""
         self.posterior.warn_of_chains()
         table = self.schema.through(rows.table)
-        _, data = self.schema.read(self._without_dropped(table), absent=absent)
+        with rows_at(rows.places):
+            _, data = self.schema.read(self._without_dropped(table), absent=absent)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:

@@ -306,13 +306,13 @@ def conformal(
     classifier.require_one_class_prior("conformal prediction")
     if method != "split":
         _require_left_out(classifier, method)
-    rows = classifier.rows(X, y, sample_weight).labelled().counted()
+    rows = classifier.rows(X, y, sample_weight).labelled()
     if (odd := rows.weight != np.rint(rows.weight)).any():
         (row,) = first(odd)
         raise ValueError(
             f"conformal prediction counts rows, so weights are whole numbers; got {rows.weight[row]:g} in row {row}"
         )
-    data, labels = classifier.encoded(rows)
+    data, labels = classifier.encoded(rows.counted())
     if method == "split":
         scores = nonconformity(classifier.believed.log_joint(data, len(labels)), labels.codes)
         return Conformal(classifier, method, by_class, labels, scores, {})

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from bayesnb.data.rows import TrainingRows, few_rows
+from bayesnb.data.drawing import few_rows
+from bayesnb.data.rows import TrainingRows
 from bayesnb.dependence.evidence import evidence_of_pairs
 from bayesnb.dependence.exponents import DependenceName, Exponents, require_exact
 from bayesnb.dependence.learning import learn

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.rows import TrainingRows, few_rows
+from bayesnb.data.drawing import few_rows
+from bayesnb.data.rows import TrainingRows
 from bayesnb.dependence.learning import FOLDS
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.contributions import PRIOR

@@ -27,7 +27,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import UNSEEN
-from bayesnb.wording import Message, RefusedError, require_whole, rows_at
+from bayesnb.wording import Message, RefusedError, require_whole
 
 CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 """Second seeds, so that the random numbers differ from a user's with the same seed."""
@@ -457,8 +457,7 @@ class Watch:
             at = np.flatnonzero(rows.target.labelled)
             if not len(at):
                 return replace(self, lines=kept, labelled=True, rows=self.rows + n)
-            with rows_at(at):
-                data, labels = told.encoded(rows.kept(rows.target.labelled), told.absent)
+            data, labels = told.encoded(rows.kept(rows.target.labelled), told.absent)
             codes = labels.codes
         else:
             data, n = told.read(X)

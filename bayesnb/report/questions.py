@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import entr
 
 from bayesnb import learning, plots
-from bayesnb.data.rows import few_rows
+from bayesnb.data.drawing import few_rows
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of

@@ -326,10 +326,10 @@ def test_constant_and_nearly_constant_values_have_less_spread_and_never_more(val
 @pytest.mark.parametrize("size", [1, 7, 60])
 def test_a_stream_in_parts_says_the_same_as_the_whole_stream_of_dates_and_constants(size):
     (old, y), (new, labels) = table(300, 1), table(240, 2)
-    first_day, rng = pd.Timestamp("2023-01-01"), np.random.default_rng(0)
-    old["day"] = first_day + pd.to_timedelta(rng.permutation(600)[:300], "D")
-    days = np.concatenate([rng.integers(700, 800, 80), rng.integers(-900, -800, 80), rng.integers(900, 990, 80)])
-    new["day"], new["size"] = first_day + pd.to_timedelta(days, "D"), 1.3
+    rng = np.random.default_rng(0)
+    old["day"] = days(rng.permutation(600)[:300])
+    every = np.concatenate([rng.integers(700, 800, 80), rng.integers(-900, -800, 80), rng.integers(900, 990, 80)])
+    new["day"], new["size"] = days(every), 1.3
     watch = nb.checks.watch(nb.BayesianNB({"visits": "poisson"}).fit(old, y))
     whole, parts, alarms = watch.update(new, labels), watch, set()
     for start in range(0, 240, size):
@@ -345,10 +345,9 @@ def test_a_stream_in_parts_says_the_same_as_the_whole_stream_of_dates_and_consta
 
 def test_later_rows_withdraw_no_alarm_of_earlier_dates():
     (old, y), (new, labels) = table(400, 1), table(400, 2)
-    first_day, rng = pd.Timestamp("2023-01-01"), np.random.default_rng(0)
-    old["day"] = first_day + pd.to_timedelta(rng.permutation(800)[:400], "D")
-    days = np.concatenate([rng.integers(-2000, -1900, 100), rng.integers(2000, 2100, 300)])
-    new["day"] = first_day + pd.to_timedelta(days, "D")
+    rng = np.random.default_rng(0)
+    old["day"] = days(rng.permutation(800)[:400])
+    new["day"] = days(np.concatenate([rng.integers(-2000, -1900, 100), rng.integers(2000, 2100, 300)]))
     found, alarm = nb.checks.watch(nb.BayesianNB({"visits": "poisson"}).fit(old, y)), None
     for start in range(0, 400, 25):
         found = found.update(new[start : start + 25], labels[start : start + 25])
@@ -358,26 +357,94 @@ def test_later_rows_withdraw_no_alarm_of_earlier_dates():
     assert alarm < 100
 
 
+FIRST_DAY = pd.Timestamp("2023-01-01")
+DATES = "elapsed of day"
+
+
+def days(numbers: np.ndarray) -> pd.Series:
+    return pd.Series(FIRST_DAY + pd.to_timedelta(numbers, "D"))
+
+
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("shift", [0.0, 1.5])
 @pytest.mark.parametrize(("start", "step"), [(800, 1), (799, 0.1), (350, 0.25), (-800, 1)])
-def test_dates_raise_an_alarm_only_if_they_are_earlier_and_the_sentence_says_so(start, step, shift, given):
+def test_dates_raise_an_alarm_only_if_they_are_earlier(start, step, shift, given):
     (old, y), (new, labels) = table(400, 1), table(400, 2, shift=shift)
-    first_day, rng = pd.Timestamp("2023-01-01"), np.random.default_rng(0)
-    old["day"] = first_day + pd.to_timedelta(rng.permutation(800)[:400], "D")
-    new["day"] = first_day + pd.to_timedelta(start + step * rng.permutation(400), "D").round("D")
+    rng = np.random.default_rng(0)
+    old["day"] = days(rng.permutation(800)[:400])
+    new["day"] = days((start + step * rng.permutation(400)).round())
     clf = nb.BayesianNB({"visits": "poisson"}).fit(old, y)
     found = nb.checks.watch(clf, *((old, y) if given else ())).update(new, labels)
-    dates, said = "elapsed of day", str(found)
-    of_dates = found.table[(found.table["column"] == dates) & (found.table["change"] != "")]
-    assert len(of_dates)
-    assert (dates in [*found.alarms["column"]]) == (start < 0)
-    assert of_dates["change"].str.endswith("(expected)").all() == (start >= 0)
-    assert (f"the dates ({dates}) differ from the learned ones" in said.lower()) == (start >= 0)
-    if found.alarms.empty:
-        assert said.startswith("No alarm after 400 rows: only the dates")
-    else:
-        first = found.alarms.iloc[0]
-        assert said.startswith(f"Alarm after {first['alarm']} of 400 rows")
-        assert f"first in {first['column']} | {first['class']} ({first['change']})" in said
+    of_dates = found.table[found.table["column"] == DATES]
+    assert of_dates["alarm"].notna().all() == of_dates["alarm"].notna().any() == (start < 0)
+    assert {*of_dates["change"]} == ({"earlier dates"} if start < 0 else {""})
     assert ("size" in [*found.alarms["column"]]) == (shift > 0)
+    assert (str(found).startswith("No alarm after 400 rows: no evidence")) == (start >= 0 and not shift)
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("first", [40, 200, 1000])
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_dates_that_are_first_later_and_then_earlier_raise_an_alarm(first, newest_first, given):
+    rng = np.random.default_rng(0)
+    y, labels = rng.choice(["a", "b"], 400), rng.choice(["a", "b"], first + 400)
+    old = pd.DataFrame({"day": days(rng.permutation(800)[:400])})
+    later = np.sort(rng.integers(800, 1000, first))[:: -1 if newest_first else 1]
+    new = pd.DataFrame({"day": days(np.concatenate([later, rng.integers(-2000, -1900, 400)]))})
+    watch = nb.checks.watch(nb.BayesianNB().fit(old, y), *((old, y) if given else ())).update(
+        new[:first], labels[:first]
+    )
+    assert watch.alarms.empty
+    found = watch.update(new[first:], labels[first:])
+    assert {*found.alarms["column"]} == {DATES}
+    assert (found.alarms["alarm"] > first).all()
+    assert {*found.alarms["change"]} == {"earlier dates"}
+
+
+PARTS = ("month", "weekday", "hour")
+
+
+@pytest.mark.parametrize("span", [0.2, 14, 365])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_months_weekdays_and_hours_of_a_stream_raise_no_alarm_because_its_rows_lie_in_few_of_them(span, labelled):
+    # The rows of a stream come in the order of time, so even those of a whole year begin with one month only.
+    rng = np.random.default_rng(0)
+    y, labels = rng.choice(["a", "b"], 600), rng.choice(["a", "b"], 600)
+    kind = {"kind": rng.choice(["u", "v"], 600)}
+    old = pd.DataFrame({"day": days(rng.random(600) * 730), **kind})
+    new = pd.DataFrame({"day": days(730 + np.sort(rng.random(600)) * span), **kind})
+    for format in ("typed", "text"):
+        read = (lambda X: X.assign(day=X["day"].astype(str))) if format == "text" else (lambda X: X)
+        clf = nb.BayesianNB({"day": nb.Date("elapsed", *PARTS)}).fit(read(old), y)
+        for given in ((), (read(old), y)):
+            found = nb.checks.watch(clf, *given).update(read(new), labels if labelled else None)
+            assert found.alarms.empty
+            assert {*found.table.attrs["unwatched"]} >= {f"{part} of day" for part in PARTS}
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_longer_durations_and_other_times_of_day_raise_an_alarm_because_they_are_no_dates(typed):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 400)
+
+    def durations(minutes: np.ndarray) -> pd.DataFrame:
+        cells = pd.Series(pd.to_timedelta(minutes, "min"))
+        return pd.DataFrame({"took": cells if typed else cells.astype(str).str[-8:]})
+
+    clf = nb.BayesianNB({"took": nb.Date("elapsed", "hour")}).fit(durations(rng.integers(60, 200, 400)), y)
+    found = nb.checks.watch(clf).update(durations(rng.integers(160, 300, 400)), y)
+    changes = found.alarms.drop_duplicates("column").set_index("column")["change"]
+    assert changes["elapsed of took"].startswith("higher values")
+    assert "hour of took" in changes
+
+
+def test_the_command_names_the_parts_of_dates_that_it_does_not_watch(tmp_path, capsys):
+    from bayesnb.cli import main
+
+    X, y = pd.DataFrame({"day": days(np.arange(60.0)), "size": np.arange(60) % 7 + 0.5}), ["a", "b"] * 30
+    nb.BayesianNB({"day": nb.Date("elapsed", "month")}).fit(X, y).save(tmp_path / "model.bayesnb")
+    X.assign(kind=y).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(SystemExit):
+        main(["watch", str(tmp_path / "model.bayesnb"), str(tmp_path / "new.csv"), "--target", "kind"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Not watched: month of day Months, weekdays and hours of dates are not watched, because" in said

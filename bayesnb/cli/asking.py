@@ -58,6 +58,10 @@ def watch(
     if unwatched:
         further = f" and {len(unwatched) - 12:,} more" * (len(unwatched) > 12)
         parts.append(f"Not watched: {', '.join(map(str, unwatched[:12]))}{further}")
+        if not clf.schema.parts_of_dates.isdisjoint(unwatched):
+            parts.append(
+                "Months, weekdays and hours of dates are not watched, because they follow from the time of the stream."
+            )
     if learned is None and not found.alarms.empty:
         parts.append(
             "A column of numbers that is not Normal may raise an alarm, too, unless --learned names the learned rows."

@@ -131,6 +131,12 @@ class Schema:
         held = {reading.names(column)[0]: reading for column, reading in self.readings.items()}
         return {name: own for name, own in held.items() if isinstance(own, Date) and "elapsed" in own.parts}
 
+    @property
+    def parts_of_dates(self) -> frozenset[Any]:
+        """The feature columns of dates, such as "month of date". Times of day and durations are no dates."""
+        dates = ((name, own) for name, own in self.readings.items() if isinstance(own, Date) and own.format != "time")
+        return frozenset(each for name, own in dates for each in own.names(name))
+
     def shown(self, name: Any, cells: Any) -> Any:
         """Format the cells of a feature column for display. Numbers of days become dates."""
         column = self.owner.get(name)

@@ -259,7 +259,8 @@ class Bets:
 
     # ``sums`` holds the number of rows, the sums of z and of z² with z = Φ⁻¹(u), the number of rows above each split,
     # and the sums of the first four powers of the standardized values, which name a change. ``began`` holds these sums
-    # at the start of each bet, (bet, sum). ``log_e`` is the log capital.
+    # at the start of each bet, (bet, sum). ``log_e`` is the log capital. If ``later`` is a number of learned rows,
+    # later dates are no evidence: a bet counts only while its values are lower, on average, than the learned values.
     # The numbers u are independent and uniform if the stream does not change. A bet is a density f; its capital ∏
     # f(u_t) is then a martingale with mean 1. The probability that the capital ever exceeds 1/α is at most α (Ville
     # 1939).
@@ -267,10 +268,21 @@ class Bets:
     sums: Array
     began: Array
     log_e: float = 0.0
+    later: float | None = None
 
     @classmethod
-    def new(cls) -> Bets:
-        return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))))
+    def new(cls, later: float | None = None) -> Bets:
+        return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))), later=later)
+
+    def _log_each(self, since: Array) -> Array:
+        found = _log_bet(since)
+        if self.later is None:
+            return found
+        # The learned values have mean 0 and variance 1, or 0 if they are all equal; see :meth:`MeanAndSpread.changes`.
+        n = np.maximum(since[..., 0], 1.0)
+        mean, learned = since[..., -4] / n, max(self.later, 1.0)
+        wide = np.maximum(since[..., -3] / n - mean**2, 1.0) / n + 1 / learned
+        return np.where((mean < 0) & (mean**2 > 9 * wide), found, -np.inf)
 
     def after(self, u: Array, values: Array) -> tuple[Bets, Array]:
         """Bet on the numbers ``u``; return the updated bets and, per number, the log capital (log e-value), (row,)."""
@@ -286,11 +298,11 @@ class Bets:
         for cut in slices(len(u), 2048):
             # A bet that has not begun has no rows, and the capital 1.
             since = np.where(STARTS[bets][:, None] < path[cut, None, :1], path[cut, None] - began, 0.0)
-            log_each = _log_bet(since)
+            log_each = self._log_each(since)
             cash = np.full((len(log_each), 1), -np.log(len(began) + 1.0))
             log_each = np.concatenate([log_each - np.log((bets + 1.0) * (bets + 2)), cash], axis=1)
             found[cut] = logsumexp(log_each, axis=1)
-        return Bets(path[-1], began, float(found[-1])), found
+        return Bets(path[-1], began, float(found[-1]), self.later), found
 
 
 def _log_bet(sums: Array) -> Array:
@@ -312,8 +324,8 @@ class Line:
 
     # ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
     # position of the class. ``alarm`` is the number of rows after which the alarm was raised, or 0. ``path`` holds
-    # arrays: row numbers and log capitals. ``learned`` holds the moments of a number column, ``at_alarm`` the sums of
-    # its bets at the alarm, and ``lower`` whether its values were lower at the alarm.
+    # arrays: row numbers and log capitals. ``learned`` holds the moments of a number column, and ``at_alarm`` the sums
+    # of its bets at the alarm.
 
     column: Any
     label: Any
@@ -326,12 +338,14 @@ class Line:
     path: tuple[Array, ...] = ()
     learned: MeanAndSpread | None = None
     at_alarm: Array | None = None
-    lower: bool = False
 
     @classmethod
-    def new(cls, column: Any, label: Any, feature: str | None, place: int, reader: Reader) -> Line:
+    def new(
+        cls, column: Any, label: Any, feature: str | None, place: int, reader: Reader, of_dates: bool = False
+    ) -> Line:
         learned = None if isinstance(reader, Levels) else reader.learned
-        return cls(column, label, feature, place, reader, (Bets.new(),) * reader.streams, learned=learned)
+        bets = Bets.new(learned.n if of_dates and learned is not None else None)
+        return cls(column, label, feature, place, reader, (bets,) * reader.streams, learned=learned)
 
     @property
     def log_e(self) -> float:
@@ -341,6 +355,8 @@ class Line:
         """What changed, if there is an alarm, such as "higher values"; ``levels`` are the levels of a column."""
         if not self.alarm:
             return ""
+        if self.bets[0].later is not None:
+            return "earlier dates"
         if not isinstance(self.reader, Levels):
             mean, spread = self.moved
             said = ["higher values" if mean > 0 else "lower values"] * abs(mean)
@@ -387,12 +403,10 @@ class Line:
             return replace(self, reader=reader)
         log_e = np.max([path for _, path in found], axis=0) - np.log(len(self.bets))
         over = np.flatnonzero(log_e >= log_limit)
-        alarm, at_alarm, lower = self.alarm, self.at_alarm, self.lower
+        alarm, at_alarm = self.alarm, self.at_alarm
         if not alarm and len(over):
             first = slice(over[0] + 1)
-            then = [bets.after(u[first], values[first])[0] for bets, u in zip(self.bets, streams, strict=True)]
-            alarm, at_alarm = int(rows[over[0]]), then[0].sums
-            lower = self.learned is not None and replace(self, bets=tuple(then), at_alarm=at_alarm).moved[0] < 0
+            alarm, at_alarm = int(rows[over[0]]), self.bets[0].after(streams[0][first], values[first])[0].sums
         some = np.unique(np.linspace(0, len(rows) - 1, 200).astype(np.intp))
         return replace(
             self,
@@ -401,7 +415,6 @@ class Line:
             log_largest=max(self.log_largest, float(log_e.max())),
             alarm=alarm,
             at_alarm=at_alarm,
-            lower=lower,
             path=(*self.path, np.stack([rows[some], log_e[some]])),
         )
 
@@ -446,8 +459,8 @@ class Watch:
         kept = tuple(line for line in self.lines if (line.label is not None) == labelled)
         if not kept:
             raise RefusedError(
-                "without labels, only levels and 0/1 are watched, and no column {columns} holds them: give the labels "
-                "too, or some learned rows: nb.checks.watch(model, X, y)",
+                "without labels, only levels and 0/1 are watched, but no parts of dates, and none of the columns "
+                "{columns} holds them: give the labels too, or some learned rows: nb.checks.watch(model, X, y)",
                 columns=list(map(str, self.unwatched[labelled])),
             )
         told = replace(classifier, schema=_with_new_levels(classifier.schema))
@@ -485,11 +498,9 @@ class Watch:
         log e-value, and ``log_largest`` the largest log e-value. ``p`` is the p-value of ``log_largest``, adjusted for
         the number of columns and classes, and valid at any time. ``alarm`` is the number of rows after which the alarm
         was raised, missing if there is no alarm. For an alarm, ``change`` says how the rows differ from the learned
-        rows, such as "higher values". If dates differ from the learned dates but are not earlier, there is no alarm,
-        and ``change`` ends in "(expected)".
+        rows, such as "higher values".
         """
-        n, expected = max(1, len(self.lines)), self._expected
-        each = [(line, line.alarm > 0 and line.column in expected) for line in self.lines]
+        n = max(1, len(self.lines))
         found = pd.DataFrame({
             "column": [line.column for line in self.lines],
             "class": [line.label for line in self.lines],
@@ -497,23 +508,14 @@ class Watch:
             "log_e": [line.log_e for line in self.lines],
             "log_largest": [line.log_largest for line in self.lines],
             "p": [float(min(1.0, n * np.exp(-line.log_largest))) for line in self.lines],
-            "alarm": pd.array([line.alarm * (not of_date) or pd.NA for line, of_date in each], "Int64"),
-            "change": [line.change(self._levels(line)) + " (expected)" * of_date for line, of_date in each],
+            "alarm": pd.array([line.alarm or pd.NA for line in self.lines], "Int64"),
+            "change": [line.change(self._levels(line)) for line in self.lines],
         })  # fmt: skip
         # Lines of equal evidence, such as those of two classes, stay in their order in spite of rounding errors.
         order = np.argsort(-np.round(found["log_largest"], 9), kind="stable")
         found = found.iloc[order].reset_index(drop=True)
         found.attrs["unwatched"] = self.unwatched[bool(self.labelled)]
         return found
-
-    @property
-    def _expected(self) -> list[Any]:
-        """Columns of dates that differ from the learned dates and are not earlier, as expected of a stream."""
-        # The dates are compared at the alarm, so that later rows do not withdraw an alarm.
-        dates = self.classifier.schema.dates
-        moved = [line for line in self.lines if line.alarm and line.learned is not None and line.column in dates]
-        earlier = {line.column for line in moved if line.lower}
-        return [*dict.fromkeys(line.column for line in moved if line.column not in earlier)]
 
     def _levels(self, line: Line) -> Sequence[Any]:
         if line.feature is None:
@@ -533,28 +535,19 @@ class Watch:
         if self.labelled is None:
             return Message("No row of the stream has been seen.")
         found = self.alarms
-        dates = " and ".join(map(str, self._expected))
         if found.empty:
             said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
-            if dates:
-                said = (
-                    "No alarm after {rows:,} rows: only the dates ({dates}) differ from the learned ones, as expected "
-                    "of a stream."
-                )
-            return Message(said, rows=self.rows, dates=dates)
+            return Message(said, rows=self.rows)
         others = [str(name) for name in found["column"].unique()[1:]]
         named = ", ".join(others[:3]) + ", …" * (len(others) > 3)
         where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
         return Message(
             "Alarm after {row:,} of {rows:,} rows: the stream has left the model, or the model never fitted, first in "
-            "{where}{more}."
-            + " The dates ({dates}) differ from the learned ones, too, as expected of a stream."
-            * bool(dates),
+            "{where}{more}.",
             row=int(found["alarm"][0]),
             rows=self.rows,
             where=f"{where} ({found['change'][0]})",
             more=f", and also in {named}" if others else "",
-            dates=dates,
         )
 
     def __str__(self) -> str:
@@ -625,6 +618,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     a gambler who bets against the model, starting with 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
     always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
 
+    Of dates, only the elapsed time is watched, and only earlier dates raise an alarm. A stream has later dates than the
+    learned rows, and its rows lie in few months, weekdays or hours, so these differences are no evidence of a change.
+
     For a column without declared levels, the levels are found in √n random rows of the n learned rows of each class.
     All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
 
@@ -661,13 +657,16 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
         Line.new(FREQUENCIES, label, None, c, Levels(np.array([rows.sum() - rows[c], rows[c]])))
         for c, label in enumerate(labels)
     ]
+    elapsed, parts = classifier.schema.dates, classifier.schema.parts_of_dates
     unwatched: dict[bool, list[Any]] = {True: [], False: []}
     for name, feature in classifier.schema.features.items():
         for place, column in enumerate(feature.columns):
             for labelled, which in ((True, [*enumerate(labels)]), (False, [(None, None)])):
                 found = [(label, _reader(classifier, name, place, c, given, random_state)) for c, label in which]
-                known = [(label, reader) for label, reader in found if reader is not None]
-                lines += [Line.new(column, label, name, place, r) for label, r in known]
+                known = [(label, r) for label, r in found if r is not None]
+                if of_dates := column in parts:
+                    known = [(label, r) for label, r in known if column in elapsed and not isinstance(r, Levels)]
+                lines += [Line.new(column, label, name, place, r, of_dates) for label, r in known]
                 if not known:
                     unwatched[labelled].append(column if feature.text is None else feature.named[0])
     return Watch(classifier, level, random_state, tuple(lines), {k: (*dict.fromkeys(v),) for k, v in unwatched.items()})

@@ -655,6 +655,65 @@ def test_missing_cells_are_flagged_once_however_many_columns_a_reading_makes(tmp
         assert np.abs(memory.predict_proba(X) - file.predict_proba(X)).max() < 1e-12
 
 
+def gappy(n=200):
+    """A table with missing cells in columns of each reading, its classes, and fractional weights of the rows."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], n)
+    chosen = [rng.choice(["mail", "chat", "phone"], k, replace=False) for k in rng.integers(1, 4, n)]
+    X = pd.DataFrame({
+        "d": (pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, n), "D")).astype(str),
+        "c": ["; ".join(own) for own in chosen], "b": [f"{v:.1f}" if v > 5 else "<5" for v in rng.uniform(0, 50, n)],
+        "p": [f"{v:.2f} €" for v in rng.uniform(1, 50, n)], "x": rng.normal(size=n),
+    })  # fmt: skip
+    for name in "dcbp":
+        X[name] = X[name].where(rng.random(n) < np.where(y == "a", 0.9, 0.6))
+    return X, y, rng.uniform(0, 2, n)
+
+
+FLAGGED = [
+    ("elapsed of d", {}), ("month of d", {"d": "date:month,weekday"}), ("weekday of d", {"d": "date:month,weekday"}),
+    ("hour of d", {"d": "date:hour"}), ("c=chat", {}), ("c=phone", {}), ("kind of b", {}), ("number of b", {}),
+    ("p", {}), ("p", {"p": "number"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "readings"), FLAGGED)
+def test_missing_flags_the_gaps_of_any_feature_column_in_every_container(name, readings, tmp_path, capsys):
+    X, y, weight = gappy()
+    said = readings | {name: f"missing:{readings[name]}" if name in readings else "missing"}
+    features = {each: parsed(text) for each, text in said.items()}
+    memory = BayesianNB(features).fit(X, y, weight)
+    assert f"{name} is missing" in memory.describe().index
+    X.assign(y=y, weight=weight).to_csv(tmp_path / "t.csv", index=False)
+    typed = X.assign(d=pd.to_datetime(X["d"]), y=y, weight=weight)
+    typed.to_parquet(tmp_path / "t.parquet")
+    options = [word for each, text in said.items() for word in ("--feature", f"{each}={text}")]
+    others = {}
+    for file in ("t.csv", "t.parquet"):
+        others[file] = BayesianNB(features).fit(tmp_path / file, "y", sample_weight="weight")
+        model = str(tmp_path / f"{file}.bayesnb")
+        told = ["--target", "y", "--weight", "weight", "--dependence", "none", "-o", model]
+        run(capsys, "fit", str(tmp_path / file), *told, *options)
+        others[model] = load(model)
+    for where, other in others.items():
+        assert other.describe().index.tolist() == memory.describe().index.tolist(), where
+        assert_allclose(other.predict_proba(X), memory.predict_proba(X), atol=1e-12, err_msg=where)
+
+
+def test_features_of_several_feature_columns_work_in_files_or_are_refused(tmp_path):
+    X, y, _ = gappy()
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    for features in ({"when": (nb.Gaussian(), ["elapsed of d"])}, {"of c": (nb.Missing(), ["c=chat", "c=mail"])},
+                     {"of c": (nb.Bernoulli(), ["c=chat", "c=mail"])}):  # fmt: skip
+        memory, file = BayesianNB(features).fit(X, y), BayesianNB(features).fit(tmp_path / "t.csv", "y")
+        assert file.describe().index.tolist() == memory.describe().index.tolist()
+        assert_allclose(file.predict_proba(X), memory.predict_proba(X), atol=1e-12)
+    with pytest.raises(RefusedError, match="name each column in an entry of its own"):
+        BayesianNB({"both": (nb.Missing(), ["elapsed of d", "c=mail"])}).fit(tmp_path / "t.csv", "y")
+    with pytest.raises(ValueError, match="month of d"):
+        BayesianNB({"month of d": nb.Missing()}).fit(tmp_path / "t.csv", "y")
+
+
 def test_a_family_that_the_first_part_chose_may_read_a_column_that_other_parts_lack():
     rng = np.random.default_rng(0)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(900, size=40), unit="D")

@@ -137,6 +137,14 @@ class PartSummarizer:
                         f"features names column {column!r}, which no part of the table has; the columns are "
                         f"{some(whole.schema.names)}"
                     )
+            made = [column for column in entry.columns or () if whole.schema.owner.get(column, column) != column]
+            done = whole.schema.flags if entry.spec is None else whole.schema.features
+            if entry.together and made and not done.keys() >= {*(entry.columns if entry.spec is None else [entry.key])}:
+                raise RefusedError(
+                    "features[{key!r}] names {column!r}, which a table that is read in parts holds as text until its "
+                    "last row: name each column in an entry of its own, or fit a table in memory",
+                    key=entry.key, column=made[0],
+                )  # fmt: skip
         if isinstance(self.settings.features, ByType):
             return whole
         return whole.with_sentences({} if self.schema is None else self.schema.features)

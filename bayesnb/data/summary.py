@@ -17,11 +17,11 @@ from bayesnb.data import growing
 from bayesnb.data.alike import alike
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin
-from bayesnb.data.inferring import in_place, name_of, readings_in
+from bayesnb.data.inferring import in_place, readings_in
 from bayesnb.data.readings import are_sentences
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import EstimatorParameters
+from bayesnb.data.specifications import EstimatorParameters, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, classes_of
 from bayesnb.data.text import Text
@@ -84,15 +84,19 @@ class Summary:
     def with_readings(self, settings: EstimatorParameters) -> Summary:
         """Convert text columns by their readings, such as ``Date``, and summarise the results."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
+        said = entries(given)
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
-        gaps: dict[Any, Array] = {}
+        rows = self.statistics.rows
         for name, feature in self.schema.features.items():
             if not feature.values or not feature.origin.inferred or feature.kinds not in (("text",), ("empty",)):
                 continue
             (column,), counts = feature.columns, statistics[name].counts[:, 0]
             if self.declared[column] is not None:
                 continue
+            # The last level stands for missing cells, which `Missing` flags in any feature column.
+            gaps = rows - counts.sum(axis=1)
+            counts = np.column_stack([counts, np.where(gaps > 1e-9 * rows, gaps, 0.0)])
             c, level = np.nonzero(counts)
             texts = pd.DataFrame({column: np.array([*feature.levels[0], None], object)[level]})
             alone = TrainingRows(Table.of(texts), Target(c, self.classes), counts[c, level])
@@ -100,31 +104,20 @@ class Summary:
             readings = readings_in(alone.table, own)
             inner = alone.table.through(readings)
             if given:
-                own = {key: given[key] for key in given if key == column or key in inner.place} or None
+                own = {e.key: given[e.key] for e in said if inner.place.keys() >= {*e.columns} or e.key == column}
+                own |= {column: given[column]} if column in given else {}
             if not readings and column not in given:
                 continue
             made[column], found = alone.statistics(replace(settings, features=own))
             declared |= {each: inner.column(each).declared for each in inner.names}
-            gone = inner.column(inner.names[0]).missing()
-            gaps[column] = np.bincount(c[gone], counts[c, level][gone], minlength=len(self.classes))
-            del features[name], statistics[name]
-            of_values = {each: f for each, f in made[column].features.items() if not f.indicates}
-            features |= of_values
-            statistics |= {each: found.features[each] for each in of_values}
+            for each in [name, *(flag for flag, f in self.schema.features.items() if f.indicates == (column,))]:
+                del features[each], statistics[each]
+            features |= made[column].features
+            statistics |= found.features
         if not made:
             return self
         names = tuple(chain.from_iterable(made[n].names if n in made else (n,) for n in self.schema.names))
         readings = {**self.schema.readings, **{n: r for schema in made.values() for n, r in schema.readings.items()}}
-        first = {column: own.names(column)[0] for column, own in readings.items()}
-        for name, feature in [each for each in features.items() if {*each[1].indicates} & gaps.keys()]:
-            # The flags were counted under the name of the column; they belong to its first feature column, in which
-            # further texts, such as "-", are missing.
-            source = tuple(first.get(column, column) for column in feature.source)
-            own, s = name_of(source[0]) if len(source) == 1 else name, statistics.pop(name)
-            names_of, origin = tuple(map(name_of, source)), Origin("gaps", str(source[0]))
-            features[own] = replace(features.pop(name), source=source, columns=names_of, origin=origin)
-            more = [gaps.get(column, np.zeros(len(self.classes))) for column in feature.source]
-            statistics[own] = replace(s, ones=s.ones + np.stack(more, axis=1))
         features = in_place(features, names)
         whole = self._with(features, {name: statistics[name] for name in features})
         schema = replace(whole.schema, names=names, readings=readings)

@@ -318,6 +318,23 @@ def test_overconfidence_in_rows_of_misspelt_classes_is_blamed_on_these_classes(m
         assert "try" not in card.sentence
 
 
+@pytest.mark.parametrize(("copies", "far", "blames"), [(0, 14, True), (4, 14, True), (4, 0, False), (0, 0, False)])
+def test_overconfidence_in_rows_with_far_numbers_is_blamed_on_these_rows(copies, far, blames):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["dies", "survives"], 1200)
+    kg = rng.normal(33.0 + 2 * (y == "survives"), 3.0)
+    X = pd.DataFrame({"kg": kg} | {f"c{k}": kg for k in range(copies)})
+    new, labels = X[600:].reset_index(drop=True), y[600:]
+    new.loc[: far - 1, "kg"] *= 1000
+    clf, order = BayesianNB().fit(X[:600], y[:600]), rng.permutation(600)
+    for rows in (np.arange(600), order):
+        card = scorecard(clf, new.iloc[rows], labels[rows], cv=None)
+        assert card.far == far
+        assert (card.confidence == "overconfident") == bool(copies or far)
+        assert (f"mostly in {far} rows with a number far from the learned ones" in card.sentence) == blames
+        assert ('try dependence="auto"' in card.sentence) == (copies > 0 and not blames)
+
+
 # Several estimates
 
 

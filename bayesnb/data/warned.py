@@ -181,8 +181,10 @@ FEWEST_KNOWN = 10
 """Fewest learned numbers of such a column. Among fewer, a small standard deviation may be chance."""
 
 
-def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, tuple[str, Counter[Any]]]]:
-    """For each Gaussian column with numbers far from its mean, yield its name, its mean and sd, and these numbers."""
+def far_numbers(
+    schema: Schema, statistics: Statistics, table: Table
+) -> Iterator[tuple[Any, tuple[float, float], Array, Array]]:
+    """For each Gaussian column with numbers far from its mean, yield its name, mean and sd, its cells, and a mask."""
     for name, feature in schema.features.items():
         if not isinstance(feature.family, Gaussian) or not isinstance(moments := statistics.features[name], Moments):
             continue
@@ -201,17 +203,24 @@ def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Iterato
             with np.errstate(over="ignore"):
                 far = np.abs(x - mean) > FAR * sd
             if far.any():
-                yield column, (f"mean {mean:.4g}, sd {sd:.2g}", Counter(x[far].tolist()))
+                yield column, (mean, sd), x, far
 
 
-def said_of_far(found: Mapping[Any, tuple[str, Counter[Any]]], n_rows: int) -> Iterator[str]:
+def rows_with_far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Array:
+    """A mask of the rows with a number far from the learned mean of its column."""
+    each = [far for *_, far in far_numbers(schema, statistics, table)]
+    return np.any([np.zeros(table.n_rows, bool), *each], axis=0)
+
+
+def said_of_far(found: Mapping[Any, tuple[tuple[float, float], Counter[Any]]], n_rows: int) -> Iterator[str]:
     """Yield a sentence about each column with numbers far from the learned mean."""
-    for name, (learned, counts) in found.items():
+    for name, ((mean, sd), counts) in found.items():
         shown = ", ".join(f"{value:g}" for value, _ in counts.most_common(3)) + ", …" * (len(counts) > 3)
         yield (
             f"column {name!r}: {counts.total():,} of {n_rows:,} row{'s' * (n_rows != 1)} "
             f"hold{'s' * (counts.total() == 1)} a number more than {FAR} standard deviations from the learned mean "
-            f"({shown}; {learned}), used as it is: it may be in another unit, or mean that the value is missing"
+            f"({shown}; mean {mean:.4g}, sd {sd:.2g}), used as it is: it may be in another unit, or mean that the "
+            "value is missing"
         )
 
 
@@ -238,12 +247,12 @@ class FarCounter:
 
     def __init__(self, schema: Schema, statistics: Statistics) -> None:
         self.schema, self.statistics, self.rows = schema, statistics, 0
-        self.found: dict[Any, tuple[str, Counter[Any]]] = {}
+        self.found: dict[Any, tuple[tuple[float, float], Counter[Any]]] = {}
 
     def count(self, table: Table) -> None:
         self.rows += table.n_rows
-        for name, (learned, counts) in far_numbers(self.schema, self.statistics, self.schema.through(table)):
-            self.found.setdefault(name, (learned, Counter()))[1].update(counts)
+        for name, learned, x, far in far_numbers(self.schema, self.statistics, self.schema.through(table)):
+            self.found.setdefault(name, (learned, Counter()))[1].update(x[far].tolist())
 
     def sentences(self) -> Iterator[str]:
         yield from said_of_far(self.found, self.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from bayesnb import wording
 from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table, in_memory
+from bayesnb.data.warned import rows_with_far_numbers
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes
@@ -148,7 +150,14 @@ def scorecard(
     pairs = not ours or (dependence is not None and dependence.spec.pairs > 0)
     cure = None if pairs else Cure("dependence", "auto")
     learned = fitted.classifier_.statistics.rows if ours else None
-    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure, learned)
+    far = _far_from_learned(fitted.classifier_, X) if ours and how.by == "given" else None
+    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure, learned, far)
+
+
+def _far_from_learned(clf: Any, X: Any) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # The rows have been read before.
+        return rows_with_far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(X)))
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:

@@ -104,6 +104,9 @@ class Scorecard:
     rare : {class: rows}
         If the model is overconfident mostly in rows of classes with fewer than 10 learned rows: the number of learned
         rows of each such class.
+    far : int
+        If the model is overconfident mostly in rows with a number more than 20 standard deviations from the learned
+        mean of its column: the number of these rows.
 
     Examples
     --------
@@ -129,6 +132,7 @@ class Scorecard:
     gain: tuple[float, float] = (-np.inf, np.inf)
     shifted: bool = False
     rare: Mapping[Any, float] = field(default_factory=dict)
+    far: int = 0
 
     @property
     def rows(self) -> int:
@@ -169,7 +173,7 @@ class Scorecard:
         if not self.confidence:
             unknown = "these rows do not show whether it is underconfident"
             verdict = Message(unknown if self._apart else "it is not measurably over- or underconfident")
-        elif self.cure and self.confidence == "overconfident" and not (self.shifted or self.rare):
+        elif self.cure and self.confidence == "overconfident" and not (self.shifted or self.rare or self.far):
             verdict = Message("{by}it is overconfident (try {cure})", by=by, cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
         said = "With {rows}, the model is not measurably better than the class frequencies ({shares})."
@@ -185,7 +189,7 @@ class Scorecard:
             learned=LEARNED_ROWS,
             right=right, rows=rows, prob=self.prob, low=low, high=high, says=says,
             largest=str(self.by_class["rows"].idxmax()), majority=majority, loss=nats(loss), lower=nats(lower),
-            upper=nats(upper), claimed=nats(claimed), verdict=verdict, rare=self._rare, beside=beside,
+            upper=nats(upper), claimed=nats(claimed), verdict=verdict, rare=self._rows_at_fault, beside=beside,
             shifted=self._shifted, unknown=self._unknown,
         )  # fmt: skip
 
@@ -218,7 +222,13 @@ class Scorecard:
         )  # fmt: skip
 
     @property
-    def _rare(self) -> Message | str:
+    def _rows_at_fault(self) -> Message | str:
+        if self.far:
+            said = (
+                ", mostly in {n:,} row{s} with a number far from the learned ones: correct the numbers if they are in "
+            )
+            said += "another unit or mean that the value is missing"
+            return Message(said, n=self.far, s="s" * (self.far != 1))
         shown = ", ".join(f"{str(label)!r} {count:g}" for label, count in [*self.rare.items()][:8])
         said = ", mostly in {n:,} row{s} of classes that it learned from fewer than {few} rows each ({shown}): correct "
         said += "the labels if they are misspelt"
@@ -271,13 +281,13 @@ def nats(loss: float) -> str:
 def scorecard_of(
     log_joint: Array, codes: Array, classes: Array, prob: float | None = None, random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None, how: HeldOut | None = None, cure: Cure | None = None,
-    learned: Array | None = None,
+    learned: Array | None = None, far: Array | None = None,
 ) -> Scorecard:  # fmt: skip
     """The scorecard of held-out rows.
 
     ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
     ``classes`` their names. ``learned`` holds the number of learned rows of each class; ``None`` if the class prior of
-    the model cannot be replaced.
+    the model cannot be replaced. ``far`` is true for rows with a number far from the learned ones.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
@@ -332,6 +342,8 @@ def scorecard_of(
     if learned is None or card.confidence != "overconfident" or how is None or how.by != "given":
         return card
     excess = value["log_loss"] - table.loc["log_loss", "claimed"]
+    if far is not None and far.any() and 2 * _excess_of_rows(log_proba, codes, ~far[order]) < excess:
+        return replace(card, far=int(far.sum()))
     rare = (learned < FEW_ROWS) & (n_rows > 0)
     if rare.any() and 2 * _excess_of_rows(log_proba, codes, ~rare[codes]) < excess:
         return replace(card, rare=dict(zip(names[rare].tolist(), learned[rare].tolist(), strict=True)))

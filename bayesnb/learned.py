@@ -47,7 +47,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table, with the schema and intervals of an earlier classifier ``before``, if any."""
+        """Learn from one part of a table. If a classifier ``before`` is given, use its schema and bin edges."""
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
@@ -128,9 +128,9 @@ def believed(
     settings: EstimatorParameters, before: Classifier | None, learned: Learned,
     draws: Mapping[Any, Draws] | None = None, **others: Any,
 ) -> Classifier:  # fmt: skip
-    """Build a classifier from ``learned``; copy target, EM result and exponents from the earlier classifier ``before``.
+    """Build a classifier from ``learned``. The classifier ``before`` gives target, EM result and powers of likelihoods.
 
-    Features in ``draws`` are not sampled again. ``others`` sets further fields of the new classifier.
+    A feature with draws in ``draws`` is not sampled again. ``others`` holds values of further classifier fields.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

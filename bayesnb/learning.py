@@ -64,7 +64,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 def _of_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Learned, TrainingRows, dict[str, Any]]:
-    """Learn from a table in memory; return what was learned, the rows, and further fields of the classifier."""
+    """Learn from a table in memory; return the ``Learned`` object, the rows, and values of other classifier fields."""
     name = y if isinstance(y, str) else getattr(y, "name", None)
     others = {"target": name if isinstance(name, str | int) and name != "" else None}
     unlabelled = Unlabelled.of(settings.unlabelled)
@@ -117,7 +117,7 @@ def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
 
 
 def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:
-    """Learn from a table in parts; also return a sample of rows to learn exponents from."""
+    """Learn from a table that is read in parts; also return sampled rows, for learning the powers of likelihoods."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return Learned.of(settings, None, engines.summary(settings, X, y, sample_weight)), None
@@ -146,7 +146,7 @@ def with_rows(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:  # fmt: skip
-    """Learn further rows. Exponents are learned from the first rows only."""
+    """Learn further rows. The exponents (powers of likelihoods) are learned only if ``before`` is ``None``."""
     from sklearn.utils import column_or_1d
 
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
@@ -181,7 +181,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the rows to learn, or only their summary if a table is read in parts and the dependence needs no rows."""
+    """Yield the rows to learn. For a table that is read in parts, yield only a summary if no single rows are needed."""
     schema = before.schema.under(settings.columns)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)
@@ -196,7 +196,7 @@ def _parts(
 def labelled_rows(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None
 ) -> TrainingRows:
-    """Read rows to learn, which must have labels."""
+    """Return the rows to learn; raise an error if a row has no label."""
     rows = TrainingRows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema, soft=True)
     return rows.labelled().counted()
 
@@ -234,8 +234,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Merge two classifiers.
 
-    If the classifiers count different pairs or intervals for their dependence, raise an error; with ``keep``, use the
-    counts of ``before`` instead.
+    If the classifiers count rows for different pairs of columns or intervals, raise an error or, if ``keep`` is true,
+    keep the counts of ``before``.
     """
     _require_same_marks(before, other)
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
@@ -269,7 +269,7 @@ def _require_same_marks(one: Classifier, other: Classifier) -> None:
 
 
 def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any, list[set[str]]]]:
-    """Find columns in which two models read different texts as missing; yield (option, column, [texts, texts])."""
+    """Yield (option, column, [texts of each model]) for columns in which two models read different texts as missing."""
     for name in ("na", "keep_na"):
         for column in dict.fromkeys([*one.schema.raw, *other.schema.raw, one.target, other.target]):
             of_both = []
@@ -282,9 +282,9 @@ def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any,
 
 
 def read_otherwise(before: Classifier, marks: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield warnings about texts that count as missing in further rows but not in the learned rows, or the reverse.
+    """Yield a warning for each text that means "missing" in the learned rows but not in the new rows, or the reverse.
 
-    ``marks`` holds the options ``na`` and ``keep_na`` with which the further rows are read.
+    ``marks`` holds the options ``na`` and ``keep_na`` with which the new rows are read.
     """
     schema = before.schema
     levels = {name: [*map(str, known)] for each in schema.features.values() for name, known in each.values.items()}
@@ -337,7 +337,7 @@ def with_exponents(
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """Add the dependence ``advice``, which the audit recommends, to a classifier."""
+    """Add to a classifier the kind of dependence that the audit recommends, ``advice``."""
     if advice is None:
         return before
     settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)

@@ -133,8 +133,8 @@ def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array |
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
     """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
-    The two rates have the counts ``a`` and ``b`` in the exposures ``at`` and ``bt``. To remove
-    events, make one count and its exposure negative.
+    The two rates have the counts ``a`` and ``b`` in the exposures ``at`` and ``bt``. For removed
+    events, pass a negative count and a negative exposure.
     """
     with np.errstate(all="ignore"):
         whole = at + bt

@@ -22,7 +22,7 @@ from bayesnb.wording import Cure, RefusedError
 
 @dataclass(frozen=True, eq=False)
 class PriorModel:
-    """The prior, as a posterior without rows, and the table that sets the scale of the priors."""
+    """The prior, as a ``Posterior`` that has learned no rows, and the table to which default priors are scaled."""
 
     prior: Posterior
     statistics: Statistics

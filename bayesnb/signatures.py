@@ -34,7 +34,7 @@ def members(kind: Any) -> tuple[Any, ...]:
 def require_known(
     owner: str, function: Callable, given: Iterable[str], cure: Callable[[str, list[str]], str] = lambda *_: ""
 ) -> None:
-    """Raise ``TypeError`` if ``given`` names a parameter that ``function`` lacks; ``cure`` writes the advice."""
+    """Raise ``TypeError`` if a name in ``given`` is no parameter of ``function``; ``cure`` returns the advice."""
     parameters = inspect.signature(function).parameters.values()
     if any(each.kind == each.VAR_KEYWORD for each in parameters):
         return
@@ -46,7 +46,7 @@ def require_known(
 
 
 def choices(function: Callable, name: str) -> tuple[Any, ...]:
-    """The allowed values of a parameter of a Literal type, including ``None`` if optional."""
+    """The values that a parameter with a ``Literal`` type allows, including ``None`` if the type allows ``None``."""
     kinds = members(kind_of(function, name))
     if not any(get_origin(kind) is Literal for kind in kinds):
         return ()

@@ -82,7 +82,7 @@ class Cure:
     column: Any = None
 
     def written(self, form: Form = "python", flags: Collection[str] | None = None) -> str:
-        """The remedy in words. Options that are not in ``flags`` get the prefix ``bayesnb fit``."""
+        """The remedy in words. An option that is not in ``flags`` is written as an option of ``bayesnb fit``."""
 
         def named(flag: str, value: Any) -> str:
             return f"{flag} {value}" if flags is None or flag in flags else f"bayesnb fit {flag} {value}"
@@ -136,7 +136,7 @@ class Cure:
 class Message(str):
     """A template, such as "column {column!r} holds {value:g}", and the values of its placeholders by name.
 
-    The message is a text in which options are Python code; :meth:`written` can also write command-line options. A value
+    As a text, the message shows options as Python code; :meth:`written` can show them as command-line options. A value
     may be another message, a cure, a tuple of cures, or an error that holds a message.
 
     Parameters
@@ -179,10 +179,10 @@ class _Filled(Formatter):
 
 
 def written(what: Any, form: Form = "python", space: str = " ", flags: Collection[str] | None = None) -> str:
-    """The text of a message, remedy, error or warning. Any other value is converted by ``str``.
+    """The text of a message, remedy, error or warning; ``str(what)`` if ``what`` is none of these.
 
     ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value. ``flags`` are the options of the
-    command that runs.
+    command that the user called.
     """
     match what:
         case Cure() | Spelled():

@@ -108,7 +108,7 @@ class DrawnPosterior:
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
-        """Do nothing, because draws are proper."""
+        """Raise no error: a posterior that consists of draws is proper."""
 
     def warn_of_chains(self) -> None:
         if not self.convergence.converged:
@@ -122,7 +122,7 @@ class DrawnPosterior:
         return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mean of the parameters; the mode raises :class:`NoClosedFormError`."""
+        """The posterior mean of the parameters; ``which="mode"`` raises :class:`NoClosedFormError`."""
         if which != "mean":
             raise NoClosedFormError(self.n_draws, "the posterior mode")
         means = {}
@@ -132,7 +132,7 @@ class DrawnPosterior:
         return Parameters(self.model, self.log_label, means)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The posterior mean; any other plug-in raises :class:`NoClosedFormError`."""
+        """The posterior mean of the parameters; the estimates "mle" and "map" raise :class:`NoClosedFormError`."""
         rule = estimate_rule(estimate)
         if rule.flat or rule.point != "mean":
             raise NoClosedFormError(self.n_draws, f'estimate="{estimate}"')
@@ -187,7 +187,7 @@ class DrawnPosterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        If ``power`` is 1, the draws are conditioned on the row, too, by systematic resampling (Douc and Cappé 2005).
+        If ``power`` is 1, θ is drawn given the data and the row itself, by systematic resampling (Douc and Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset

@@ -30,7 +30,7 @@ type Estimate = Literal["mle", "map", "mean", "predictive"]
 
 @dataclass(frozen=True)
 class EstimateRule:
-    """How one ``estimate``, such as "map", computes class probabilities from a posterior.
+    """How a posterior is turned into class probabilities for one value of ``estimate``, such as "map".
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise an error if a feature is sampled or, with ``apart``, shares parameters between classes."""
+        """Raise an error if a feature is sampled, or if ``apart`` is true and classes share parameters of a feature."""
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
             together = (name for name, family in self.features.items() if not family.classes_apart)
@@ -258,7 +258,7 @@ class NaiveBayes:
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The prior as a ``Posterior`` without rows. The statistics only set the scale of default priors.
+        """The prior as a ``Posterior`` without rows; the ``statistics`` of a table set the scale of default priors.
 
         Sampled features get ``n`` draws from their priors.
         """
@@ -273,7 +273,7 @@ class NaiveBayes:
         return Posterior(self, statistics * 0.0, label, prior, label, believed)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
-        """The posterior, which may be improper. Features whose draws are given are not sampled again.
+        """The posterior, which may be improper. A feature with draws in ``draws`` is not sampled again.
 
         Warns
         -----
@@ -353,7 +353,7 @@ class Posterior:
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
-        """Do nothing, because this posterior has statistics."""
+        """Raise no error: this posterior has sufficient statistics, unlike a ``DrawnPosterior``."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -394,7 +394,7 @@ class Posterior:
         return found
 
     def piece_names(self) -> list[Any]:
-        """The name of each piece: the column, the feature, or (feature, position of the column)."""
+        """The name of each piece: its column, its feature (if it is a whole feature), or (feature, column position)."""
         called = []
         for piece in self.pieces:
             columns = self.model.columns.get(piece.feature)
@@ -463,7 +463,7 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """For each feature, the keys that :class:`CommonDraws` needs: one key per column."""
+        """For each feature, one key per column, from which :class:`CommonDraws` makes the column's random numbers."""
         # Keys 0 and 1 belong to the classes.
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
@@ -476,7 +476,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Features with many parameters: for each cell, the log-likelihood is drawn instead of the parameters."""
+        """Names of features with so many parameters that log-likelihoods of cells are drawn, but not the parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(
@@ -484,7 +484,7 @@ class Posterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
 
-        If ``power`` is 1, the posterior is conditioned on the data and the row; if 0, only on the data.
+        θ is drawn given the data and, if ``power`` is 1, given the row itself.
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -580,7 +580,7 @@ class Posterior:
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
         """For each sampled feature, leave-one-out log densities computed by importance weights.
 
-        If ``refit`` is true, the posterior is sampled again without each row whose weights are unreliable.
+        If ``refit`` is true and a row's importance weights are unreliable, the posterior without the row is sampled.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -602,7 +602,7 @@ class Posterior:
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
         """Change log p(x | c, D) in ``total``, (row, class), to leave-one-out values, in place.
 
-        If ``point`` is given, a prior shared by the classes is not changed: it is learned from all rows.
+        If a point estimate, ``point``, is plugged in, a prior shared by the classes still counts the row left out.
         """
         # A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)

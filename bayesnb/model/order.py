@@ -22,7 +22,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Keys of rows that depend neither on the order of rows and columns, nor on names, nor on units.
+    """A hash key per row, which does not depend on the order of rows and columns, on names, or on units.
 
     The keys are computed by colour refinement (Weisfeiler and Leman 1968). A row of weight 2 counts as two rows.
 
@@ -74,7 +74,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the row keys choose the high end of a numeric column (True) or the low end (False)."""
+        """Whether to read the column ``x`` from its high end: true if large values tend to have large row keys."""
         # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -88,7 +88,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows in random order. Return positions, weights, and ranks in the random order.
+        """Draw at most ``most`` rows in random order; return their positions, weights, and ranks in the random order.
 
         A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """
@@ -123,7 +123,7 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """For each column, yield the rows with a known cell, the codes of these cells, and whether codes are ordered."""
+    """For each column, yield (rows with a known cell, codes of their cells, True if the codes are ordered)."""
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
         if place in bags:
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, a hash of two sums, in any order: of all entries before it, and of all entries after it."""
+    """For each entry, hash the sum of the entries before it and the sum of the entries after it, in either order."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

@@ -24,7 +24,7 @@ def by_column(data: Data) -> Data:
 
 
 def gaussians(posterior: Posterior) -> dict[int, Piece]:
-    """The pieces (columns) with a Gaussian family, by their position in ``posterior.pieces``."""
+    """The columns with a Gaussian family, as a dict {position in ``posterior.pieces``: piece}."""
     return {k: piece for k, piece in enumerate(posterior.pieces) if isinstance(piece.family, Gaussian)}
 
 
@@ -49,8 +49,8 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
     """The leave-one-out log predictive density of each column for learned rows, (row, class, column).
 
-    Leaving out a row changes only the predictive of the row's class. If a column is constant, the predictive of every
-    class changes alike. A prior whose scale comes from the data is not rescaled. ``sampled`` is the result of
+    Leaving out a row changes only the density in the row's class, unless the column is constant or the classes share a
+    prior. A prior that was scaled to the data keeps its scale. ``sampled`` is the result of
     :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
@@ -93,5 +93,5 @@ def _of_columns(
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of so few rows that arrays (row, class, term) are small."""
+    """Slices that divide the rows into blocks with small arrays (row, class, term)."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))

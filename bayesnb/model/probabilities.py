@@ -147,7 +147,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """Copy the error, and name the function ``what`` in the message of the copy."""
+        """A copy of the error whose message contains the function name ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

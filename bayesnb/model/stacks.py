@@ -27,9 +27,9 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """A mapping from features to parts, such as priors. Parts are stored concatenated, and split at the first lookup.
+    """A mapping from feature names to objects, such as priors, which are stored joined and divided at the first lookup.
 
-    The part of feature ``f`` consists of the columns ``cuts[f]`` of ``joined[stack[f]]``.
+    ``joined`` has one object per group of features. Feature ``f`` has columns ``cuts[f]`` of the group ``stack[f]``.
     """
 
     joined: Mapping[tuple[Any, ...], Any]
@@ -54,7 +54,7 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """Map each feature to its part of ``found``, from :func:`each`; parts have as many columns as in ``like``."""
+    """Divide the results ``found`` of :func:`each` by feature, into as many columns as each feature has in ``like``."""
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
@@ -74,7 +74,7 @@ def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications; each dict in ``known`` maps feature names to priors or data."""
+    """Features with equal specifications; each dict in ``known`` maps the feature names to their priors or data."""
 
     family: Family
     names: Sequence[Any]
@@ -103,7 +103,7 @@ def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """A key, the same for families that can be joined; ``None`` if this family cannot be joined."""
+    """A key that is equal for two families if they can be joined; ``None`` if this family cannot be joined."""
     if family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -120,9 +120,10 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """Call ``ask(family, *known, *given)`` for each group of features; yield the group's names and the result.
+    """For each group of features, yield the names of the features and the result of ``ask``.
 
-    The priors and data in a call are joined along the column axis. ``naming`` adds the feature's name to errors.
+    ``ask`` gets the family and the group's priors and data, joined along the column axis. The context ``naming(name)``
+    adds the name of a feature to errors.
     """
     size = max(1, LARGEST // max(1, n_rows))
     for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):

@@ -136,7 +136,7 @@ class Statistics:
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
     def counted(self, weight: float | None = None) -> str:
-        """Write the number of rows, or their total weight if rows have weights."""
+        """The number of rows, as in "14 rows", or their total weight, as in "rows of weight 7.5"."""
         total = self.rows.sum() if weight is None else weight
         unweighted = self.squares is not None and self.squares.sum() == self.rows.sum()
         return f"{total:,.10g} row{'' if total == 1 else 's'}" if unweighted else f"rows of weight {total:,.10g}"

@@ -36,7 +36,7 @@ def require(holds: Any, said: str) -> None:
 
 
 def require_schema(schema: Schema) -> None:
-    """Raise an error if a feature is inconsistent, or reads a column outside the schema."""
+    """Raise an error if a feature is inconsistent, or uses a column that is not in the schema."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
     sound = sound and isinstance(schema.families, ByType) and isinstance(schema.readings, dict)
@@ -125,7 +125,7 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
 
 
 def require_record(record: Mapping[str, Any]) -> None:
-    """Raise an error unless the record holds a table's name, number of rows and scores."""
+    """Raise an error if the record of a fit (such as its scores) has an unknown entry or a value of a wrong type."""
     known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float, "folds": int}
     sound = isinstance(record, dict) and all(type(value) is known.get(name) for name, value in record.items())
     require(sound, "its record is not one")

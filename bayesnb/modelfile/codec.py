@@ -1,6 +1,7 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored separately, under their paths in the JSON. Only classes in a fixed list are decoded.
+Arrays of numbers are stored separately, named by their paths in the JSON document. Only classes in a fixed list are
+decoded.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ MOST_FACTORS = 30
 
 @takes("checks.predictive_checks(clf, X, y)", "alarm")
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
-    r"""Plot the posterior predictive checks whose observed values deviate most.
+    r"""Plot the posterior predictive checks whose observed values deviate most from replicated tables.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def sensitivity(table: pd.DataFrame) -> Figure:
 
 @takes("checks.watch(clf).update(X, y)", "lines")
 def watch(found: Watch, most: int = 8) -> Figure:
-    r"""Plot the evidence, row by row, that a stream no longer follows the model.
+    r"""Plot how the evidence that a stream no longer follows the model changes from row to row.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def watch(found: Watch, most: int = 8) -> Figure:
     -------
     Figure
         One line per column and class: its log e-value. A line that reaches the dashed line raises an alarm.
-        Dates that are not earlier than the learned dates raise no alarm.
+        A column of dates raises an alarm only if dates are earlier than the learned dates.
 
     Raises
     ------

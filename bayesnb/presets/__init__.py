@@ -33,8 +33,8 @@ def sklearn(
     """The naive Bayes classifiers of scikit-learn.
 
     Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, binary values (True, False, 0, 1) as by
-    ``BernoulliNB``, and sparse matrices as by ``MultinomialNB``. For mixed types, the class probabilities are
-    multiplied by the likelihood of every column.
+    ``BernoulliNB``, and sparse matrices as by ``MultinomialNB``. In a table of several types, the likelihoods of all
+    columns are multiplied.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def sklearn(
 
     Notes
     -----
-    For ``CategoricalNB``, every code from 0 to the largest code is a level. Here, a code is a level only if the
-    data or a categorical type contain the code. ``GaussianNB`` computes the largest variance without sample weights
+    In ``CategoricalNB``, every code from 0 to the largest code is a level. In this package, a code is a level only if
+    it occurs in the data or in a categorical type. ``GaussianNB`` computes the largest variance without sample weights
     and, in ``partial_fit``, without earlier rows; this package uses sample weights and earlier rows.
 
     Examples
@@ -232,9 +232,9 @@ def weka() -> BayesianNB:
 
     Notes
     -----
-    Results may differ from Weka's for values that exceed all class means by about 6 standard deviations, or are below
-    all by about 18: there, Weka loses digits or uses its smallest probability, 1e-75. Weka's options ``-K`` and ``-D``
-    have no counterpart.
+    Results may differ from Weka's if a value is more than about 6 standard deviations above all class means, or more
+    than about 18 below all class means. For such values, Weka loses digits or uses its smallest probability, 1e-75.
+    Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

@@ -96,7 +96,7 @@ def parts_of(point: Any) -> tuple[Any, ...]:
 
 
 def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
-    """Raise :class:`BoundaryError` if a parameter is too small for a mode."""
+    """Raise :class:`BoundaryError` if a parameter is so small that the mode would be on the boundary."""
     if outside.any():
         where = first(outside)
         why = "the mode is on the boundary, where {name} plus {added} is {sum:g} < 1"
@@ -176,7 +176,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """A copy with changed fields, without validation, because removing a row may make parameters negative."""
+        """A copy of this distribution with changed fields, which may have negative values, as after removing a row."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -236,7 +236,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """``ln |dθ/dφ|``, up to a constant, where θ is transformed to φ. The mode of φ corresponds to the mean of θ.
+        """``ln |dθ/dφ|``, up to a constant, for the transform φ of θ whose density is highest at the mean of θ.
 
         φ is the log-odds of a probability, the logarithm of a rate, or (μ, √τ) of a Normal.
         """
@@ -266,7 +266,7 @@ class Prior(Belief):
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
-        """The posterior after t times the increments d are added; a negative t removes data."""
+        """The posterior if ``t`` times the increments d of data are added; a negative ``t`` removes the data."""
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
@@ -278,7 +278,7 @@ class Prior(Belief):
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The lower limit of ``t`` above which ``along`` is finite."""
+        """The number that ``t`` must exceed for :meth:`along` to be finite."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
@@ -304,7 +304,7 @@ class Prior(Belief):
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """Convert arrays in the order of ``parameters`` to {name: array}, the form of θ in likelihoods."""
+        """Convert one array per name in ``parameters`` to a dict {name: array}, which likelihood functions take."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -315,11 +315,11 @@ class Prior(Belief):
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Draws of θ as {name: array}, the form of θ in likelihoods."""
+        """Draws of θ as a dict {name: array}, which likelihood functions take."""
 
 
 class Located(Prior):
-    """A prior of Normal parameters, including the mean μ.
+    """A prior of the parameters of a Normal, including the mean μ.
 
     The location of μ is stored as m + low: a float and its rounding error.
     """
@@ -387,7 +387,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The first positive number of ``variance``, ``centre``² and 1."""
+    """``variance`` if it is positive, otherwise ``centre``² if it is positive, otherwise 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 

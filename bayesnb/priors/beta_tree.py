@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes that contain each cell, and the half of each node that contains the cell (0: left), (..., depth)."""
+    """Two arrays (..., depth): the nodes that contain each cell, and in which half the cell is (0: left, 1: right)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -62,8 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The marginal likelihood of a tree whose nodes stop or split, and each node's posterior stop probability.
 
-    Each node has two log evidences, (..., node): ``near`` if the node stops, and ``own`` if the node splits. Both may
-    also contain first and second derivatives. The nodes are either a whole tree, or a path with one node per depth.
+    Each node has two log evidences, (..., node): ``near`` if the node stops, and ``own`` if the node splits. The
+    tuples ``near`` and ``own`` may also contain first and second derivatives. The nodes are either a whole tree, or a
+    path with one node per depth.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """Log of a weighted sum of exponentials; also its first two derivatives if ``terms`` contain derivatives."""
+    """ln Σ exp(log weight + term); if each term comes with its first two derivatives, also those of the result."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -110,8 +111,8 @@ def descend(nodes: Array) -> Array:
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
     """Log probability of each cell. ``left`` and ``right`` hold log probabilities of the halves of nodes, (..., node).
 
-    ``low`` and ``high`` are 1 if the left and right half can hold values, otherwise 0. ``arrays`` is numpy or
-    ``pytensor.tensor``.
+    ``low`` is 1 if the left half of a node can hold values, otherwise 0; ``high`` is the same for the right half. The
+    module ``arrays`` is numpy or ``pytensor.tensor``.
     """
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
     right = arrays.where(high == 0, -np.inf, arrays.where(low == 0, 0.0, right))
@@ -313,7 +314,7 @@ class BetaTree(Stopping, Prior):
         return descend(self.states[1])
 
     def differs(self) -> Array:
-        """Probability that the root splits, (class, column)."""
+        """Posterior probability that a class differs from the whole column, (class, column)."""
         return np.exp(self.states[1][..., 0])
 
     def proper(self) -> Array:

@@ -13,7 +13,7 @@ from bayesnb.numerics import Array, log_gamma_draw, log_sum
 
 @dataclass(frozen=True)
 class CommonDraws:
-    """Reproducible random numbers, (draw, row, class, column): they depend only on a key."""
+    """Reproducible random numbers, (draw, row, class, column), which depend only on a seed and other integers."""
 
     draws: int
     key: tuple[int, ...]
@@ -26,7 +26,7 @@ class CommonDraws:
     """Integers that identify a part of the drawn quantity."""
 
     def within(self, *key: int) -> CommonDraws:
-        """Random numbers for the part ``key``, independent of the numbers for other parts."""
+        """Independent random numbers for one part of the drawn quantity, such as a feature, numbered ``key``."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:
@@ -49,7 +49,7 @@ class CommonDraws:
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
         """Logarithms of Gamma(shape, 1) variates, for ``shape`` ([row,] class, column).
 
-        Rows with equal shape parameters share draws. Different values of ``kind`` give independent variates.
+        Rows with equal shape parameters get the same draws. Different values of ``kind`` give independent variates.
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])
@@ -66,7 +66,7 @@ class CommonDraws:
     def log_beta(self, alpha: Array, beta: Array, kind: int = 0) -> Array:
         """Logarithms of Beta(alpha, beta) variates, for parameters ([row,] class, column).
 
-        Rows with equal parameters share draws.
+        Rows with equal parameters get the same draws.
         """
         both = np.stack(np.broadcast_arrays(alpha, beta))
         both = both.reshape(2, -1, *both.shape[-2:])

@@ -145,14 +145,14 @@ class OneOf(Compound):
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Raise ``ValueError``: EM does not support a choice among families."""
+        """Raise ``ValueError``: EM, which needs the Jacobian, does not support a choice among families."""
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Extend θ by ``log_choice``, the log probabilities of the parts."""
+    """A copy of θ; if a family is chosen among several, with the log probability of each family, ``log_choice``."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):

@@ -111,7 +111,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def flat(cls) -> Self:
-        """The uniform prior, under which the posterior mode is the relative frequencies."""
+        """The uniform prior; the posterior mode then equals the relative frequencies."""
         return cls.laplace()
 
     # The distribution.
@@ -352,7 +352,7 @@ class Dirichlet(SimplexPrior):
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[θ^t] and its first two derivatives in ``t``, (..., class), up to terms that all classes share."""
+        """For each class probability θ, ln E[θ^t] and two derivatives in ``t``, up to terms shared by the classes."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:

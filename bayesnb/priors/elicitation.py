@@ -81,7 +81,7 @@ MOST = 8.0
 
 
 def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
-    """Multiply the parameters that ``prior.strengths`` names, by one factor per entry."""
+    """A copy of the prior; each factor multiplies the parameters in one entry of ``prior.strengths``."""
     changed: dict[str, Array] = {}
     for names, factor in zip(prior.strengths.values(), factors, strict=True):
         changed |= {name: changed.get(name, getattr(prior, name)) * factor for name in names}

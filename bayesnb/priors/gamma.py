@@ -169,7 +169,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """The dictionary of the rate and its logarithm."""
+        """The rate and its logarithm as a dict, {"log_rate": array, "rate": array}."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

@@ -77,7 +77,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions on a grid; return the last node below each position, and the distance from this node in steps."""
+    """Draw positions between grid nodes; return the node before each position, and how far it is, in grid steps."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -195,7 +195,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes for one class and column; ``more`` further rows are in the interval around ``centre``."""
+    """Integration nodes for one class and column, with weight ``more`` added in the interval around ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -294,7 +294,7 @@ class Interval:
         return found - self.more
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """For each group of rows, yield the grid, the rows, log weights (row, λ, μ), and ln P(interval) or ``None``."""
+        """For each group of rows, yield (nodes, rows, log weights of nodes, ln P(interval of the row) at nodes)."""
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
             own, weight = np.arange(len(more))[rows], more[rows]
@@ -378,7 +378,7 @@ class RoundedNormal(Prior):
         return self.before.proper()
 
     def centres(self, value: Array, c: Any, k: Any) -> Array:
-        """The distance of each interval's middle from the prior mean, in units of rounding."""
+        """The distance of the middle of each interval from the prior mean, divided by the interval length ``unit``."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def _of_levels(self, value: Array) -> Array:
@@ -407,7 +407,7 @@ class RoundedNormal(Prior):
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Means and variances of μ and τ, in units of rounding."""
+        """Means and variances of μ and τ, on the scale of :meth:`centres`, on which the intervals have length 1."""
 
         def of(nodes: Nodes) -> list[float]:
             weight, mu, tau = np.exp(nodes.log_weight), nodes.mu, np.exp(-2 * nodes.log_sd)[:, None]

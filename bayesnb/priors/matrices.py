@@ -95,7 +95,7 @@ def pymc_log_determinant(matrix: Any) -> Any:
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Add precision matrices with a Wishart prior to the open PyMC model.
 
-    ``mean``, (class, column, column), is the inverse Ψ⁻¹ of the scale matrix.
+    The expected precision matrix is ``nu`` times ``mean``, (class, column, column).
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform

@@ -55,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """The increase of ln det(Ψ/2) by ``t`` times the data, its new value, and whether Ψ is positive definite."""
+        """Add ``t`` times the data; return the increase of ln det(Ψ/2), its value, and if Ψ is positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -76,7 +76,7 @@ class UnknownPrecision(Located):
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """Shape parameters of the Gamma variates from which a Wishart variate is computed."""
+        """Shape parameters of the Gamma draws from which a Wishart draw is computed, with ``more`` added to ν."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -122,7 +122,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """The first two derivatives with respect to t of the result of :meth:`along`; ``scatter`` must be 0."""
+        """First two derivatives of :meth:`along` with respect to ``t``; the ``scatter`` of the data must be 0."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -228,7 +228,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """A prior worth ``rows`` rows; ``share`` is the probability of the central interval (``low``, ``high``).
+        """A prior worth ``rows`` rows, under which a value is between ``low`` and ``high`` with probability ``share``.
 
         >>> NormalGamma.from_quantiles(155.0, 185.0, rows=10)
         NormalGamma(m=170, kappa=10, a=5, b=311.331)
@@ -306,9 +306,9 @@ class NormalGamma(UnknownPrecision):
         return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
     def curve(self, t: int = 1) -> tuple[Array, ...]:
-        """Constants of the Student-t log density of x: log_height - exponent ln(1 + ((x - m - low) scale)²).
+        """The numbers in the Student-t log density of x, log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        For t = -1, return the constants of the leave-one-out log density: log_height + exponent ln(1 - ((x - m - low)
+        For t = -1, return the numbers in the leave-one-out log density, log_height + exponent ln(1 - ((x - m - low)
         scale)²).
 
         Returns

@@ -1,4 +1,4 @@
-"""Building blocks of a report or screen, such as sections and tables; formatting of numbers."""
+"""Building blocks of reports and screens, such as sections and tables, and functions that format numbers."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
 
 
 def with_interval(value: Any, lower: Any, upper: Any, digits: int | None = None) -> str:
-    """Write a number or date with its interval. By default, the largest number determines the decimal places."""
+    """Write a number or date with its interval, by default with decimal places that suit the largest of the numbers."""
     numbers = [number for number in (value, lower, upper) if number is not None]
     if isinstance(value, str):
         return f"{value} ({lower} to {upper})" if isinstance(lower, str) else value

@@ -1,6 +1,6 @@
 """Build report sections and command output from the results of analyses of a fitted model.
 
-:class:`bayesnb.inference.questions.Shown` defines the heading, sentence, table and picture of a result.
+Each analysis has a :class:`bayesnb.inference.questions.Shown`, which defines heading, sentence, table and picture.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Asking:
 
     @property
     def numbered(self) -> bool:
-        """Whether rows are named by numbers; numbers may have gaps, because the command line omits some rows."""
+        """Whether rows are named by their numbers, which may have gaps if the command line left out rows."""
         index = index_of(self.X)
         by_number = index is None or index.equals(pd.RangeIndex(self.X.n_rows))
         return by_number or (self.form == "command" and index.name is None)
@@ -213,7 +213,7 @@ def section_of(question: Question, found: Any, top: int | None = None) -> parts.
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
-    """Convert a result to a table; an array becomes a column named after the question."""
+    """Convert a result to a table; an array becomes a column with the name of the analysis ``question``."""
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
@@ -232,9 +232,9 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[parts.Par
 def ledger(
     contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False, kept: Mapping[Any, Any] | None = None
 ) -> Iterator[parts.Part]:
-    """The contributions to the log-odds of one row, a legend, and notes on unusual values.
+    """Yield a table of the contributions to the log-odds of one row, then a legend and notes on unusual values.
 
-    ``kept`` holds entries that are always shown, with their values before --set.
+    ``kept`` holds the old values of the entries that --set has changed; these entries are always shown.
     """
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     kept = kept or {}
@@ -274,7 +274,7 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability and interval of ``label`` and, if different, the predicted class.
+    """State the probability and interval of the class ``label`` and, if another class is predicted, that class.
 
     The median is added if the probability lies outside the interval.
     """

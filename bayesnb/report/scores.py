@@ -107,7 +107,7 @@ def _commonest_mistake(card: Scorecard) -> str:
 
 
 def estimates(compared: Comparison) -> parts.Section:
-    """Scores of each estimate (such as MAP) and each dependence, on the same held-out rows."""
+    """Scores of all estimates, such as MAP, and of all models with dependence, on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     digits = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}
@@ -181,7 +181,7 @@ def _absent(compared: Comparison) -> list[Message]:
 def estimates_of_row(
     row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str, held_out: int | None = None
 ) -> parts.Section:
-    """The class probabilities of a row under each estimate, and the interval of naive Bayes.
+    """The class probabilities of one row under each estimate, and their credible intervals under naive Bayes.
 
     ``held_out`` is the row's position if no model has learned the row; otherwise ``None``.
     """
@@ -200,7 +200,7 @@ def estimates_of_row(
 
 
 def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> parts.Section:
-    """What each value of a row adds to the log-odds of naive Bayes; ``row`` is the position of a held-out row."""
+    """The contribution of each value of a row to its log-odds; ``row`` is the row's position if it was held out."""
     proba = clf.predict_proba(frame)[0]
     predicted = clf.classes_[proba.argmax()]
     wrong = truth is not None and truth != predicted and truth in clf.classes_
@@ -277,7 +277,7 @@ def calibration(compared: Comparison, name: str) -> parts.Section:
 
 
 def evidence(clf: BayesianNB | Held, table: Table) -> parts.Section:
-    """The marginal likelihood of each column, with and without differences between classes."""
+    """The marginal likelihood of each column, and its Bayes factor against one distribution for all classes."""
     found = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})
     text = (

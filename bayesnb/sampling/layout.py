@@ -107,7 +107,7 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """Group the columns of a posterior into blocks that share variables."""
+    """Group the columns of a model into blocks; the columns of one block share their PyMC variables."""
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
         if not family.classes_apart:
@@ -239,7 +239,10 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Insert a column axis of length 1 into variables without a column axis. The first ``lead`` axes are draws."""
+    """Insert a column axis of length 1 into variables without a column axis.
+
+    Each variable begins with ``lead`` axes of draws.
+    """
     full = dict(variables)
     for block in blocks:
         if block.apart:

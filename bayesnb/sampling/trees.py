@@ -57,7 +57,7 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """The attributes of a tree, such as its sampler. ``start`` is ``time.perf_counter()`` before sampling."""
+    """The attributes of a ``DataTree``, such as the sampler; ``start`` is ``time.perf_counter()`` before sampling."""
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
         own = {**sampled.attrs, **sampled["posterior"].attrs}
@@ -167,7 +167,7 @@ def of_rows(
     groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:  # fmt: skip
-    """Make the predictive and log-likelihood groups that ``wanted`` names; "columns" adds these groups per column."""
+    """Make the predictive and log-likelihood groups whose names are in ``wanted``; with "columns", also per column."""
     # With log p(y_i | x_i, θ), ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):

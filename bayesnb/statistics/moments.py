@@ -1,6 +1,6 @@
 """Mean and scatter (sum of squared deviations) of real numbers per class.
 
-Removing rows raises an error if rounding would leave fewer than nine correct digits of the scatter.
+Removing rows raises an error if rounding would leave the scatter with fewer than nine correct digits.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Centred(Statistic):
     def about(
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
-        """Make the statistic from the weight, Σ w (x - v) and Σ w (x - v)².
+        """Make the statistic from the weight and two sums about a value v, Σ w (x - v) and Σ w (x - v)².
 
         The relative error of the sum of squares is at most ``rounding``.
         """
@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Mask of the scatter, from a mask ``some`` (class, column): (i, j) is true if columns i and j are true."""
+        """A mask of the scatter: (i, j) is true if the mask ``some``, (class, column), is true for columns i and j."""
 
     @property
     def weight(self) -> TwoFloat:

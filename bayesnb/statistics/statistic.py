@@ -165,7 +165,7 @@ class Labels:
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """For each class c, yield labels that assign every row to c, with the weights ``r[:, c]``."""
+    """For each class c, yield ``Labels`` in which every row has the class c and the weight ``r[row, c]``."""
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 
@@ -199,7 +199,7 @@ class Statistic(ABC):
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """Convert to the statistic of type ``kind`` for the same cells; ``None`` if impossible."""
+        """The statistic of type ``kind`` of the same cells, computed from this statistic; ``None`` if impossible."""
         return None
 
     def drawn(self, theta: Mapping[str, Array], n: Array, rng: Generator) -> Statistic | None:
@@ -257,7 +257,7 @@ class Statistic(ABC):
 def cleared(value: Array, whole: Array) -> Array:
     """Set weights to 0 if they are negative or as small as rounding errors.
 
-    ``whole`` are the weights before rows were removed. Positive whole weights are exact, so they are kept.
+    ``whole`` holds the weights before rows were removed. A positive weight without a fraction is exact, so it is kept.
     """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

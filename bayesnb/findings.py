@@ -479,12 +479,15 @@ def _read(
             numbers, unit = money[0].read(column)[name], money[0].unit
             named = column.values.map(lambda cell: bool(amounts.unit_of(cell))).sum()
             said = "{n:,} of {rows:,} cells are in {unit}, the others have no unit, and all are read as levels: {cure}"
-            if all_named := all(map(amounts.unit_of, texts)):
-                said = "numbers with the same text, {unit!r}, all read as levels. If they are amounts: {cure}"
-            found.append(Remark.of_family(name, money[0].spelled, said, True, asks=all_named, n=named,
-                                          rows=np.isfinite(numbers).sum(), unit=unit))  # fmt: skip
             # Families of numbers read currencies, so they may be proposed too.
             of_currency = amounts.is_currency(unit)
+            # In a column of 2 M and 300, or 5 CR and 7, the text may change the number.
+            asks = not (of_currency or unit in amounts.UNITS) and any(map(str.isalpha, unit))
+            if all(map(amounts.unit_of, texts)):
+                said = "numbers with the same text, {unit!r}, all read as levels. If they are amounts: {cure}"
+                asks = True
+            found.append(Remark.of_family(name, money[0].spelled, said, True, asks=asks, n=named,
+                                          rows=np.isfinite(numbers).sum(), unit=unit))  # fmt: skip
             frame = frame.assign(**{name: numbers}) if of_currency else frame.drop(columns=name)
         elif written is not None and written.cures and not written.asks:
             found, plain = [*found, written], plain | {name}

@@ -30,11 +30,19 @@ MARKS = {
 
 SPACES = "\u00a0\u2007\u2009\u202f "
 DIGITS = rf"(?:\d(?:[\d.,'’{SPACES}]*\d)?[.,]?|[.,]\d+)"
+MINUS = "−–‐‑‒-"
 MARKED = re.compile(
-    rf"(?P<sign>[+−-]?)\s*(?P<before>[^\d\s+−.,-]{{0,4}}\.?)\s*(?P<inner>[+−-]?)\s*(?P<digits>{DIGITS})"
-    r"(?P<space>\s*)(?P<after>[^\d\s.,](?:.{0,18}\S)?)?"
+    rf"(?P<sign>[+{MINUS}]?)\s*(?P<before>(?:[^\d\s+.,{MINUS}]{{1,4}}\.?)?)\s*(?P<inner>[+{MINUS}]?)\s*"
+    rf"(?P<digits>{DIGITS})(?P<last>(?:(?<=\d)[{MINUS}])?)(?P<space>\s*)(?P<after>[^\d\s.,{MINUS}](?:.{{0,18}}\S)?)?"
 )
-"""A number with a unit before or after it. The sign is in front of the number or of the unit."""
+"""A number with a unit before or after it. The sign is in front of the number or of the unit, or a minus behind the
+digits. The minus behind the mark of ``5,-`` is no sign."""
+
+BRACKETED = re.compile(r"([^\d()]*)\(([^()]*\d[^()]*)\)([^\d()]*)")
+"""A negative number as bookkeepers write it, such as (5.00), €(5.00) or (5.00 €)."""
+
+WIDE = {0xFEE0 + point: point for point in range(0x21, 0x7F)}
+"""The full-width forms of digits, signs and letters in Japanese and Chinese texts, and their usual forms."""
 
 GROUP = rf"['’{SPACES}]"
 FRACTIONS: Mapping[str, re.Pattern[str]] = {
@@ -80,13 +88,16 @@ def is_currency(mark: str) -> bool:
 
 def parts_of(text: str) -> tuple[str, str, str] | None:
     """Split a text such as "-3 kg" into sign, digits and unit; ``None`` for other texts."""
-    found = MARKED.fullmatch(text.strip())
+    bracketed = BRACKETED.fullmatch(text.strip())
+    found = MARKED.fullmatch("".join(bracketed.groups()).strip() if bracketed else text.strip())
     if found is None:
         return None
-    before, after, sign = found["before"], found["after"] or "", found["sign"] + found["inner"]
+    before, after = found["before"], found["after"] or ""
+    sign = "-" * bool(bracketed) + found["sign"] + found["inner"] + found["last"]
     if len(sign) > 1 or (before and after) or (before and not is_currency(before)):
         return None
-    if after and not (found["space"] or after in UNITS or is_currency(after)):
+    # A bag of "5-kg" does not weigh -5 kg.
+    if after and not (found["space"] or (after in UNITS and not found["last"]) or is_currency(after)):
         return None
     return sign, found["digits"], one_unit(before or after)
 
@@ -99,7 +110,7 @@ def marks_of(digits: str) -> frozenset[str]:
 def number_of(sign: str, digits: str, decimal: str) -> float:
     """Convert ``digits`` to a number, with the given sign and decimal mark."""
     kept = re.sub(rf"{GROUP}|[.,]", lambda found: "." if found[0] == decimal else "", digits)
-    return float(kept) * (-1 if sign in ("-", "−") and sign else 1)
+    return float(kept) * (-1 if sign and sign in MINUS else 1)
 
 
 BOUND = re.compile(r"(<=|=<|>=|=>|[<>≤≥⩽⩾≦≧])\s*(.*)", re.DOTALL)
@@ -119,6 +130,7 @@ class Measured(NamedTuple):
 @lru_cache(maxsize=2**14)
 def measured(text: str) -> Measured | None:
     """Parse a text such as "3 kg" or "<5"; ``None`` for texts that are neither numbers nor bounds."""
+    text = text.translate(WIDE)
     found = BOUND.fullmatch(text.strip())
     bound, rest = ("", text) if found is None else found.groups()
     power = POWER.fullmatch(rest.strip())
@@ -126,15 +138,19 @@ def measured(text: str) -> Measured | None:
     if parts is None:
         return None
     sign, digits, unit = parts
-    by_mark = {d: number_of(sign, digits, d) for d in sorted(marks_of(digits), reverse=True)}
+    # The digits before a power are not grouped: 1.234e5 is not 1234e5.
+    marks = {mark for mark in marks_of(digits) if not power or mark in digits} or marks_of(digits)
+    by_mark = {d: number_of(sign, digits, d) for d in sorted(marks, reverse=True)}
     finite = {d: value for d, value in by_mark.items() if isfinite(value)}
     values = {d: float(f"{value!r}e{power[2]}") for d, value in finite.items()} if power else by_mark
     return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
 
 
 AROUND = re.compile(
-    rf"(?P<before>\D*?)(?P<sign>(?:(?<!\S)[+−-]\s*)?)(?P<digits>\d(?:[\d.,'’{SPACES}]*\d)?)(?P<after>\D*)"
+    rf"(?P<before>(?!\D*\(\d|[+{MINUS}]{{2}})\D*?)(?P<sign>(?:(?<!\S)[+{MINUS}]\s*)?)"
+    rf"(?P<digits>\d(?:[\d.,'’{SPACES}]*\d)?|(?<!\w)[.,]\d+)(?P<after>(?!\s*[+{MINUS}]+(?:\s|$)|\s*\))\D*)"
 )
+"""A number with any text around it, without brackets or further signs, which might be its sign."""
 
 
 def labelled(text: str) -> Measured | None:

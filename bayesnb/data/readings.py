@@ -1195,9 +1195,9 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """The ``Number`` readings that fit all levels; [] if all levels are whole numbers, which may be codes."""
+    """The ``Number`` readings that fit all levels; [] if all levels may be codes: whole numbers such as 7 or (7)."""
     texts = [level for level in levels if isinstance(level, str)]
-    coded = len(texts) < len(levels) or all(text.strip().isdecimal() for text in texts)
+    coded = len(texts) < len(levels) or all(re.sub(r"[()]|-$", "", text.strip()).isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]
 
 

@@ -1,0 +1,179 @@
+"""Numbers written as text are the same numbers in every container, under every way to ask for them."""
+
+import io
+import sys
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather
+
+import bayesnb as nb
+from bayesnb.data import amounts, readers
+from bayesnb.estimator import BayesianNB
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+Y = ["a", "b", "b"] * 20
+
+
+def grouped(text: str, group: str, mark: str) -> str:
+    return f"{float(text):,.2f}".translate({ord(","): group, ord("."): mark})
+
+
+def signed(negative: str, positive: str = "{}"):
+    return lambda text: (negative if text[0] == "-" else positive).format(text.lstrip("-"))
+
+
+SPELLINGS = {
+    "plain": str,
+    "decimal comma": lambda text: text.replace(".", ","),
+    "plus": signed("-{}", "+{}"),
+    "minus of typesetters": signed("−{}"),
+    "dash": signed("–{}"),
+    "minus and blank": signed("- {}"),
+    "minus behind": signed("{}-"),
+    "brackets": signed("({})"),
+    "brackets around all": lambda text: f"({text.lstrip('-')})",
+    "brackets and unit": signed("({} kg)", "{} kg"),
+    "brackets beside currency": signed("€({})", "€{}"),
+    "brackets around currency": signed("(€{})", "€{}"),
+    "minus before currency": signed("-${}", "${}"),
+    "minus after currency": signed("$-{}", "${}"),
+    "minus behind, currency": signed("{}- EUR", "{} €"),
+    "groups of points": lambda text: grouped(text, ".", ","),
+    "groups of commas": lambda text: grouped(text, ",", "."),
+    "groups of blanks": lambda text: grouped(text, " ", ","),
+    "groups of hard blanks": lambda text: grouped(text, "\u00a0", "."),
+    "groups of thin blanks": lambda text: grouped(text, "\u202f", ","),
+    "groups of apostrophes": lambda text: grouped(text, "'", "."),
+    "groups of quotation marks": lambda text: grouped(text, "’", "."),
+    "power": lambda text: f"{float(text):.3e}",
+    "power with comma": lambda text: f"{float(text):.3E}".replace(".", ","),
+    "no zero": lambda text: f"{float(text) / 1e5:.4f}".replace("0.", "."),
+    "no decimals": lambda text: f"{float(text):.0f}.",
+    "full width": lambda text: text.translate({p: 0xFEE0 + p for p in range(0x21, 0x7F)}),
+    "unit": "{} kg".format,
+    "currency": "{} €".format,
+    "currency in part": lambda text: text + " €" * (text[-1] in "05"),
+    "percent": "{} %".format,
+    "blanks around": " {}  ".format,
+}
+"""How to write -1254.85 as text."""
+
+REFUSED = {
+    "two signs": signed("-({})"),
+    "open bracket": signed("({}"),
+    "minus apart": signed("{} -"),
+    "bags of 5-kg": signed("{}-kg"),
+    "at least": signed("{}+"),
+    "percent in part": lambda text: text + " %" * (text[-1] in "05"),
+    "credit": signed("{} CR", "{} DR"),
+    "credit alone": signed("{} CR"),
+    "thousands": lambda text: text + " k" * (text[-1] in "05"),
+    "underscores": lambda text: text[:-4] + "_" + text[-4:],
+}
+"""Spellings that may be other numbers, so they are levels, and no family of numbers reads them."""
+
+MEANS = {
+    "brackets around all": lambda x: -np.abs(x), "power": lambda x: [float(f"{v:.3e}") for v in x],
+    "power with comma": lambda x: [float(f"{v:.3e}") for v in x], "no zero": lambda x: np.round(x / 1e5, 4),
+    "no decimals": np.round,
+}  # fmt: skip
+"""What the numbers of a spelling are, unless they are those of the plain column."""
+
+
+def table(spellings) -> tuple[pd.DataFrame, dict]:
+    rng, cells, numbers = np.random.default_rng(0), {"y": Y}, {}
+    for name, write in spellings.items():
+        x = np.round(rng.choice([-1, 1, 1], 60) * rng.uniform(1001, 2999, 60), 2)
+        cells[name] = [write(f"{v:.2f}") for v in x]
+        numbers[name] = np.asarray(MEANS.get(name, np.array)(x))
+    return pd.DataFrame(cells), numbers
+
+
+def of_stdin(frame, tmp_path, monkeypatch):
+    data = frame.to_csv(index=False).encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    return readers.Source("-")
+
+
+def of_file(write, name):
+    def put(frame, tmp_path, monkeypatch):
+        write(frame, tmp_path / name)
+        return tmp_path / name
+
+    return put
+
+
+CONTAINERS = {
+    "frame": lambda frame, *_: frame,
+    "objects": lambda frame, *_: frame.astype(object),
+    "dict": lambda frame, *_: frame.to_dict("list"),
+    "pyarrow": lambda frame, *_: pa.Table.from_pandas(frame),
+    "Parquet": of_file(pd.DataFrame.to_parquet, "t.parquet"),
+    "Arrow": of_file(lambda frame, path: feather.write_feather(frame, str(path)), "t.arrow"),
+    "CSV": of_file(lambda frame, path: frame.to_csv(path, index=False), "t.csv"),
+    "CSV with semicolons": of_file(lambda frame, path: frame.to_csv(path, index=False, sep=";"), "t.csv"),
+    "Excel": of_file(lambda frame, path: frame.to_excel(path, index=False), "t.xlsx"),
+    "stdin": of_stdin,
+}
+
+
+def found_in(clf: BayesianNB, names) -> dict:
+    """The means of the classes, or "levels", of each column; "dropped" if ``inspect`` drops the column."""
+    features = clf.classifier_.schema.features
+    means = {name: clf.tables()[name]["mean"].tolist() for name in features if features[name].levels is None}
+    return {name: means.get(name, "levels" if name in features else "dropped") for name in names}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_spelling_is_the_same_number_in_every_container(container, tmp_path, monkeypatch):
+    frame, numbers = table(SPELLINGS)
+    typed = BayesianNB(nb.Gaussian()).fit(pd.DataFrame({**numbers, "y": Y}), "y")
+    expected = {name: pytest.approx(own, rel=1e-9) for name, own in found_in(typed, numbers).items()}
+
+    def given():
+        return CONTAINERS[container](frame, tmp_path, monkeypatch)
+
+    stated = BayesianNB(dict.fromkeys(numbers, "gaussian")).fit(given(), "y")
+    assert found_in(stated, numbers) == expected
+    whole = readers.frame(source) if isinstance(source := given(), readers.Source | type(tmp_path)) else source
+    found = nb.inspect(whole, "y")
+    kept = {name: each for name, each in expected.items() if name not in found.drop}
+    assert found_in(BayesianNB(found.features).fit(found.mended(whole), "y"), kept) == kept
+    assert not found.drop
+    usual = found_in(BayesianNB().fit(given(), "y"), numbers)
+    assert {name: own for name, own in usual.items() if own not in ("levels", expected[name])} == {}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_spelling_that_may_be_another_number_is_read_as_no_number_in_any_container(container, tmp_path, monkeypatch):
+    frame, numbers = table(REFUSED)
+    source = CONTAINERS[container](frame, tmp_path, monkeypatch)
+    whole = readers.frame(source) if isinstance(source, readers.Source | type(tmp_path)) else source
+    assert set(found_in(BayesianNB().fit(whole, "y"), numbers).values()) == {"levels"}
+    found = nb.inspect(whole, "y")
+    assert {*found_in(BayesianNB(found.features).fit(found.mended(whole), "y"), numbers).values()} <= {
+        "levels",
+        "dropped",
+    }
+    for name in numbers:
+        with pytest.raises(ValueError, match=f"column '{name}' holds text"):
+            BayesianNB({name: "gaussian"}).fit(whole, "y")
+
+
+@pytest.mark.parametrize("text", ["5,-", "5.-", "5.–", "CHF 5.-", "5/-"])
+def test_a_dash_in_place_of_the_cents_is_no_minus(text):
+    found = amounts.measured(text) or amounts.labelled(text)
+    assert {*found.values.values()} == {5.0}
+
+
+def test_whole_numbers_in_brackets_may_be_codes():
+    X = {"x": [f"({k})" for k in range(30)] * 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nb.inspect(X).features == {}

@@ -476,7 +476,7 @@ class Posterior:
 
     @cached_property
     def by_cells(self) -> frozenset[Any]:
-        """Names of features with so many parameters that log-likelihoods of cells are drawn, but not the parameters."""
+        """Features with so many parameters that only log-likelihoods of cells are drawn, not the parameters."""
         return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
 
     def log_joint_at(

@@ -74,7 +74,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether to read the column ``x`` from its high end: true if large values tend to have large row keys."""
+        """Whether to read the column ``x`` from its high end: true if large keys tend to belong to large values."""
         # The result for -x is the opposite, so negating a column does not change which rows are selected.
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
@@ -88,7 +88,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw at most ``most`` rows in random order; return their positions, weights, and ranks in the random order.
+        """Draw rows in random order, at most ``most``; return their positions, weights, and ranks in the random order.
 
         A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """
@@ -155,7 +155,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, hash the sum of the entries before it and the sum of the entries after it, in either order."""
+    """For each entry, hash two sums, of all entries before it and of all after it; swapped sums have the same hash."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

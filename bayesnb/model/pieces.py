@@ -93,5 +93,5 @@ def _of_columns(
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices that divide the rows into blocks with small arrays (row, class, term)."""
+    """Slices that divide the rows into blocks, so that an array (row, class, term) of one block is small."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))

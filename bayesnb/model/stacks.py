@@ -27,9 +27,10 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """A mapping from feature names to objects, such as priors, which are stored joined and divided at the first lookup.
+    """A mapping from feature names to objects, such as priors. Joined objects are divided at the first lookup.
 
-    ``joined`` has one object per group of features. Feature ``f`` has columns ``cuts[f]`` of the group ``stack[f]``.
+    ``joined`` has one object per group of features. The columns ``cuts[f]`` of ``joined[stack[f]]`` belong to feature
+    ``f``.
     """
 
     joined: Mapping[tuple[Any, ...], Any]
@@ -120,7 +121,7 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each group of features, yield the names of the features and the result of ``ask``.
+    """For each group of features, call ``ask``; yield (names of the features, result).
 
     ``ask`` gets the family and the group's priors and data, joined along the column axis. The context ``naming(name)``
     adds the name of a feature to errors.

@@ -26,7 +26,7 @@ class CommonDraws:
     """Integers that identify a part of the drawn quantity."""
 
     def within(self, *key: int) -> CommonDraws:
-        """Independent random numbers for one part of the drawn quantity, such as a feature, numbered ``key``."""
+        """Independent random numbers for one part of the drawn quantity; the integers ``key`` identify the part."""
         return replace(self, part=(*self.part, *key))
 
     def of_columns(self, columns: Iterable[tuple[int, int]]) -> CommonDraws:

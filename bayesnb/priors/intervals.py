@@ -77,7 +77,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between grid nodes; return the node before each position, and how far it is, in grid steps."""
+    """Draw positions between grid nodes; return the node before each position and the distance from it in steps."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -195,7 +195,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """Integration nodes for one class and column, with weight ``more`` added in the interval around ``centre``."""
+    """Integration nodes of one class and column; rows of weight ``more`` are added in the interval at ``centre``."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -407,7 +407,7 @@ class RoundedNormal(Prior):
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Means and variances of μ and τ, on the scale of :meth:`centres`, on which the intervals have length 1."""
+        """Means and variances of μ and τ, on a scale with prior mean 0 and interval length 1."""
 
         def of(nodes: Nodes) -> list[float]:
             weight, mu, tau = np.exp(nodes.log_weight), nodes.mu, np.exp(-2 * nodes.log_sd)[:, None]

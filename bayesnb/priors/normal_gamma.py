@@ -55,7 +55,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """Add ``t`` times the data; return the increase of ln det(Ψ/2), its value, and if Ψ is positive definite."""
+        """Add ``t`` times the data; return (increase of ln det(Ψ/2), its new value, whether Ψ is positive definite)."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:

@@ -257,7 +257,7 @@ class Statistic(ABC):
 def cleared(value: Array, whole: Array) -> Array:
     """Set weights to 0 if they are negative or as small as rounding errors.
 
-    ``whole`` holds the weights before rows were removed. A positive weight without a fraction is exact, so it is kept.
+    ``whole`` holds the weights before rows were removed. A positive whole number is exact, so it is kept.
     """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

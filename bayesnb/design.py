@@ -1,4 +1,4 @@
-"""Which columns to ask for, which rows to label, the value of further rows, and plug-in regret.
+"""Decisions: which columns to ask for, which rows to label, the worth of more rows, and plug-in regret.
 
 The first argument of each function is a fitted model: an estimator, or its ``classifier_``.
 """

@@ -76,8 +76,8 @@ def em(
         exists under every proper prior. With "mean", the objective is a density of transformed parameters: log-odds,
         log rates, and (μ, 1/σ) of a Normal.
     starts : int
-        The number of starting points. All but the first are parameters drawn from the posterior given the labelled
-        rows.
+        The number of starting points. The first starting point is the posterior given the labelled rows; each further
+        starting point is a draw of the parameters from this posterior.
     tolerance : float
         EM has converged if the objective increases by at most ``tolerance`` per row.
     max_iterations : int

@@ -190,8 +190,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         family from the rows (:class:`bayesnb.BestFamily`). "missing" also uses whether a cell is missing
         (:class:`bayesnb.Missing`). "best" and "missing" apply to all columns or to one column.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
-        Prior of the class probabilities, Dirichlet(1) by default. Given probabilities (by label, or in the order of
-        ``classes_``) stay fixed.
+        Prior of the class probabilities, Dirichlet(1) by default. Class probabilities given as numbers (by label, or in
+        the order of ``classes_``) stay fixed.
     estimate : {"predictive", "mean", "map", "mle"}
         How predictions use the parameters: averaged over their posterior ("predictive", full Bayes), or with one
         value plugged in: the posterior mean ("mean"), the posterior mode ("map"), or the maximum-likelihood estimate
@@ -199,11 +199,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
-        How to read a fitted column that a new table lacks: as an error, or as missing. With a ``dependence``, missing
-        cells may be informative about the class; a prediction then warns.
+        How to read a fitted column that a new table lacks: as an error, or as missing. With ``dependence``, a missing
+        cell may count as evidence for a class; if so, predictions without the column warn.
     columns : {"fixed", "grow"}
         Whether later tables and merged models may have other columns. With "grow", a column that a table lacks is read
-        as missing, and a word that a table lacks as the count 0.
+        as missing, and the count of a word that a table lacks is read as 0.
     unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
         label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
@@ -306,8 +306,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         -----
         Each step of EM uses the posterior mode if ``estimate`` is "mle" or "map", otherwise the posterior mean.
 
-        The model also has a class without rows if the class is named by ``class_prior``, by a feature's prior {class:
-        prior}, by ``classes`` of :meth:`partial_fit`, or by the categorical type of the labels.
+        A class without rows is part of the model if it is named in ``class_prior``, in a feature's prior {class:
+        prior}, in ``classes`` of :meth:`partial_fit`, or in the categorical type of the labels.
 
         If a table is read in parts, the first part determines the intervals of a ``PolyaTree``, the levels of an
         ``Ordinal`` without an order, and the families that "best" chooses. Nothing else depends on how the table is cut
@@ -426,9 +426,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents of ``dependence`` again, from a table in memory of all learned rows or a sample.
+        """Learn the exponents of ``dependence`` again, from a table ``X`` with all learned rows or a sample of them.
 
-        If ``dependence`` was changed after the fit, ``X`` also provides the counts for the new ``dependence``.
+        The table ``X`` must be in memory. If ``dependence`` was changed after the fit, ``X`` also provides the counts
+        for the new ``dependence``.
 
         Raises
         ------
@@ -639,8 +640,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         path : path
             Any name; ".bayesnb" is usual.
         replacing : bool
-            Raise :class:`bayesnb.errors.ModelChangedError` if the file has changed since this estimator was loaded from
-            it or saved to it.
+            If true, raise :class:`bayesnb.errors.ModelChangedError` if the file at ``path`` has changed since this
+            estimator was last loaded from ``path`` or saved to it.
 
         Raises
         ------
@@ -708,7 +709,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
-    """Return the model with the draws in ``tree`` as its posterior, such as draws from an edited ``to_pymc()`` model.
+    """Return a model whose posterior is the draws in ``tree``, for example the draws of an edited ``to_pymc()`` model.
 
     Parameters
     ----------
@@ -760,7 +761,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
 
 
 def _deep_params(name: str, value: Any) -> dict[str, Any]:
-    """The nested parameters of a value, such as a family, by path."""
+    """Return {path: parameter} for the parameters nested in an object, such as a family."""
     found: dict[str, Any] = {}
     for key, inner in _parts(value).items():
         if isinstance(key, str):

@@ -27,8 +27,8 @@ class Group:
     """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd).
 
     The prior mean is 1 for features and forests, and 0 for other terms. If a real column has a shape term (a Pólya
-    tree), the mean is ½ for this term and ½ for the feature. For ``sd``, see :class:`Exponents`. With ``by_class``,
-    each exponent has a deviation per class.
+    tree), the mean is ½ for this term and ½ for the feature. For ``sd``, see :class:`Exponents`. If ``by_class`` is
+    true, each class has its own exponent: the common exponent plus a deviation.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Group:
 class Layout:
     """The order of the parameters: the exponents of all terms, then each class's deviations from these exponents.
 
-    The array ``own`` lists the covariates whose coefficient differs by class: some terms, cells (offsets), numeric
-    columns (slopes) and the constant.
+    The array ``own`` lists the covariates with a coefficient per class: the terms with deviations, the indicators of
+    cells, the numeric columns, and the constant.
     """
 
     terms: int
@@ -72,7 +72,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """Number of parameters of each covariate in ``own``: one per class, or 1 in :class:`Relative`."""
+        """Number of parameters per covariate in the array ``own``: the number of classes, or 1 in :class:`Relative`."""
         return self.classes
 
     @property
@@ -139,7 +139,7 @@ class Layout:
 
 
 class Relative(Layout):
-    """The layout for two classes, if covariates whose coefficient differs by class have equal values in both classes.
+    """The parameters for two classes, if each covariate with a coefficient per class has one value for both classes.
 
     Class probabilities depend only on the difference of the two deviations d_0 and d_1 of a covariate, so their single
     parameter is (d_1 - d_0) / √2.
@@ -306,7 +306,11 @@ class Exponents:
         return next((name for name, known in NAMED.items() if self == known), self)
 
     def offset_cells(self, cells: int, n_classes: int, rows: float) -> int:
-        """Number of intervals and levels with offsets; 0 if offsets are per class, or exceed ``rows`` or 1,000."""
+        """Return ``cells``, the number of intervals and levels, if each has an offset per class; otherwise 0.
+
+        Intervals and levels have offsets if ``offsets`` is "cell" and the number of offsets is at most ``rows`` and
+        1,000.
+        """
         few = self.offsets == "cell" and cells * n_classes <= min(MOST_OFFSETS, rows)
         return cells if few else 0
 
@@ -334,7 +338,7 @@ NAMED = {
 
 
 def named(dependence: Any) -> Exponents:
-    """The ``Exponents`` with the name ``dependence``, such as "auto"."""
+    """Return the ``Exponents`` for a name such as "auto"."""
     if isinstance(dependence, Exponents):
         return dependence
     if not isinstance(dependence, str) or dependence not in NAMED:
@@ -379,7 +383,7 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
 
 
 def require_learnable(posterior: Posterior, labels: Labels, spec: Exponents) -> None:
-    """Raise ``NoExponentsError`` if exponents cannot be learned for these features and rows, or are too many."""
+    """Raise ``NoExponentsError`` if there are too many exponents, or if the features or rows do not allow learning."""
     require_exact(posterior.model)
     weight, rows = labels.weights(), np.bincount(labels.codes[labels.weight > 0], minlength=labels.n)
     if rows.sum() > 1 and weight[(rows == 1) & (weight <= 1)].sum() > weight.sum() / 2:

@@ -56,7 +56,7 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class DrawnTerm:
-    """Draws of what a forest adds to the log density of one row under naive Bayes.
+    """Draws of the log density of one row under a forest, minus its log density under naive Bayes.
 
     ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
     (draw, class, column), is true if a column and its parent both have known cells. ``edges``, (draw, class, column),
@@ -80,9 +80,9 @@ class Forests:
     """The posterior of cell probabilities and of forests.
 
     All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` counts rows
-    per pair of cells of two columns. ``alone`` counts rows per cell of single columns, stored as pairs with a dummy
-    column of one cell. ``strength`` is the total concentration of the Dirichlet prior of a pair of columns. ``beta`` is
-    the prior weight of each root; a larger ``beta`` means fewer edges.
+    per pair of cells of two columns. ``alone`` counts rows per cell of each single column, in the format of ``counts``:
+    the second column of each pair is a dummy with one cell. ``strength`` is the total concentration of the Dirichlet
+    prior of a pair of columns. ``beta`` is the prior weight of each root; a larger ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -110,7 +110,7 @@ class Forests:
         return cls(coarse(pairs, cells[:-1]), coarse(alone, cells), shared=shared).chosen()
 
     def chosen(self) -> Forests:
-        """A copy with the ``strength`` and ``beta`` that maximize the evidence."""
+        """Return a copy of the forests with the ``strength`` and ``beta`` that maximize the evidence."""
         found = []
         for strength in STRENGTHS:
             each = replace(self, strength=float(strength))
@@ -151,7 +151,10 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log Bayes factor against naive Bayes; ``log_all`` (..., class) is the log of the total forest weight."""
+        """The log Bayes factor of forests against naive Bayes.
+
+        ``log_all``, (..., class), is the log of the total weight of all forests.
+        """
         n = len(self.counts.sizes)
         # The sum of β^roots over all rooted forests of F columns is β (β + F)^(F - 1).
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -159,12 +162,12 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """The log Bayes factor against naive Bayes with the same cells and the same ``strength``."""
+        """The log Bayes factor of forests against naive Bayes with the same cells and the same ``strength``."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Lower and upper bounds on the exact ``log_gain``, in which missing cells are summed out.
+        """Lower and upper bounds on the log Bayes factor ``log_gain`` if missing cells were summed out exactly.
 
         All learned rows must have weight 1.
         """
@@ -236,8 +239,8 @@ class Forests:
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
         """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
 
-        ``counted``, (row, column), is true for values that ``counts`` includes. If ``changes`` is true, return instead
-        how much the row changes the log edge weights.
+        ``counted``, (row, column), is true for values that ``counts`` includes. If ``changes`` is true, return the
+        amount that each row adds to the log edge weights, not the log ratios.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -313,7 +316,7 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The order in which columns receive random numbers; the order depends only on the content of the columns."""
+        """The order in which columns use random numbers: by the columns' data, not by their positions."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
@@ -338,9 +341,9 @@ class Forests:
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """For each cell x_v of column v, draw ln [p(x_v | cell of the parent, θ) / p(x_v)], (row, cell).
+        """Draw θ; return ln [p(x_v | cell of the parent, θ) / p(x_v)] for each cell x_v of column v, (row, cell).
 
-        Rows with the same draw and class have the same θ.
+        Rows with the same draw and class have the same cell probabilities θ.
         """
         (labels, parent, cell, _), place = np.unique([labels, parent, cell, draw], axis=1, return_inverse=True)
         found = np.empty((len(parent), self.counts.sizes[v]))
@@ -360,8 +363,9 @@ class Forests:
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of each row's :meth:`term`, given drawn forests and drawn cell probabilities.
 
-        If ``chosen`` (draw, row) is given, the draws are also conditioned on the row and on its ``chosen`` class. The
-        expected value of exp(drawn term) is exp(:meth:`term`). All rows use the same random numbers.
+        If the classes ``chosen``, (draw, row), are given, the draws for a row come from the posterior that has also
+        learned this row with its chosen class. The expected value of exp(drawn term) is exp(:meth:`term`). All rows use
+        the same random numbers.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)
@@ -402,7 +406,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """The weight of learned rows that equal each row in columns u and v, and of learned rows that equal it in u.
+        """For each row, the weight of learned rows with equal values in columns u and v, and with an equal value in u.
 
         Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
         """

@@ -36,7 +36,10 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide columns into blocks. Each step adds the column that keeps the largest number of rows complete."""
+    """Divide the columns into blocks (see the module).
+
+    Columns are added one at a time. The next column is the column that leaves the most rows without missing cells.
+    """
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
     found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()

@@ -158,10 +158,11 @@ class LabelTreeTerm:
     """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree.
 
     The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
-    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior, worth ``STRENGTH`` rows
-    with the class frequencies of all rows. A learned row without the value that a split tests is counted in the node of
-    the split. A new row without this value gets the average prediction of both children. A learned row is predicted
-    only by trees that were grown without this row.
+    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior, whose mean is the class
+    frequencies of all rows and whose strength is ``STRENGTH`` rows. If a learned row has no value in the column of a
+    split, the row is counted in the node of the split. If a predicted row has no value in the column of a split, its
+    prediction is the mean of both children, weighted by their counts. A learned row is predicted only by trees that
+    were grown without this row.
 
     ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
     """

@@ -56,7 +56,7 @@ class Dependence:
         return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
     def of_member(self, name: str) -> Dependence:
-        """A copy with a single model of the model average."""
+        """Return a copy of this dependence that keeps only the model ``name`` of the model average."""
         exponents = self.exponents
         spread = replace(exponents.spreads[[*exponents.average].index(name)], weight=1.0)
         return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
@@ -161,10 +161,10 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Predict learned rows from leave-one-out terms, with and without the row among the rows of the exponents.
+        """Predict learned rows from leave-one-out terms, with exponents that were learned with and without the row.
 
-        Return log p(class | row) with the exponents of all rows, then with the exponents of all other rows, and the
-        class of each row. ``change`` is ``Posterior.change_of_prior()``.
+        Return log p(class | row) with exponents learned from all rows, log p(class | row) with exponents learned from
+        all other rows, and the class of each row. The argument ``change`` is ``Posterior.change_of_prior()``.
         """
         held, without, codes = [], [], []
         power = self.exponents.power
@@ -263,7 +263,7 @@ def weighed(exponent: Array, term: Array) -> Array:
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Replace log likelihoods of -inf (impossible values) by 0, and set the log prior of these classes to -inf.
+    """Replace each log likelihood of -inf (an impossible value) by 0, and set the log prior of its class to -inf.
 
     If a row's log priors would all become -inf, they stay unchanged.
     """

@@ -99,9 +99,10 @@ class _Learning:
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
-        """The posterior of the exponents of each model of a model average. Without averaging, one model is learned.
+        """For each model in a model average, the posterior of its exponents. Without averaging, one model is learned.
 
-        The optimization starts from ``before``, the terms and the models of a fit to more rows.
+        The argument ``before`` holds the terms and the models of an earlier fit to more rows; the optimization starts
+        from the exponents of this fit.
         """
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = posterior.piece_names()
@@ -246,10 +247,11 @@ def stacked(
 ) -> list[tuple[dict[str, float], float]]:
     """Estimate the weights of a model average (stacking), and the power of the weighted mean.
 
-    Return an average for each set of row weights in ``weight``, (average, row). The weights of the models are the
-    posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by :func:`toward_naive_bayes`. A power corrects
-    the mean, because means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010); the power
-    applies to the ratio of the mean to the class frequencies. The log power has the prior Normal(0, 0.3).
+    For each set of row weights in ``weight``, (average, row), return the weights of the models and the power. The
+    weights of the models are the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by
+    :func:`toward_naive_bayes`. A power corrects the mean, because means of calibrated probabilities are underconfident
+    (Ranjan and Gneiting 2010); the power applies to the ratio of the mean to the class frequencies. The log power has
+    the prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])
@@ -294,11 +296,12 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average two sets of model weights: ``pi``, (average, model), and all weight on naive Bayes.
+    """Average the model weights ``pi``, (average, model), with weights that replace other models by naive Bayes.
 
-    Each set has prior probability 1/2. Posterior probabilities follow from the models' label probabilities ``likely``,
-    (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row, average, model), holds
-    weights estimated from folds without the row. The weight of the class-frequency model does not change.
+    Each of the two sets of weights has prior probability 1/2. Posterior probabilities follow from the models' label
+    probabilities ``likely``, (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row,
+    average, model), holds weights estimated from folds without the row. The weight of the class-frequency model does
+    not change.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 

@@ -3,8 +3,8 @@
 The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
 is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log prior class probabilities o_c,
 terms s_ct and exponents v_ct of class c. A term has one exponent for all classes, or one exponent plus a deviation per
-class. Indicators of cells, standardized numbers and the share of known columns have the same value for all classes;
-these covariates have a coefficient per class.
+class. Covariates with the same value for all classes have a coefficient per class: indicators of intervals and levels,
+standardized numbers, and the fraction of known cells.
 
 Each call of a *source* (a function without arguments) starts one pass over blocks of :class:`Rows`.
 """
@@ -29,8 +29,8 @@ class Rows:
 
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
     and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
-    coefficient per class: indicators of intervals and levels, standardized numbers, and the share of known columns
-    (``Cells.covariates``). With ``alike=None``, the share of known columns is the only covariate, and is 1.
+    coefficient per class: indicators of intervals and levels, standardized numbers, and the fraction of known cells
+    (``Cells.covariates``). With ``alike=None``, the only covariate is the constant 1.
     """
 
     terms: Array
@@ -57,7 +57,7 @@ class Rows:
 
     @cached_property
     def of_log_odds(self) -> tuple[Array, Array, Array]:
-        """The log-odds of two classes (:class:`Relative`): covariates, offset, and the label of each row as 1 or -1."""
+        """Logistic regression of two classes (:class:`Relative`): covariates, offset, and labels as 1 or -1."""
         covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.covariates], axis=1)
         return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
 
@@ -178,7 +178,7 @@ def _of_log_odds(source: Source, parameters: Array) -> tuple[float, Array, Array
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the Fisher information of a block of rows to three arrays in place, by sums over classes.
+    """Add the Fisher information of a block of rows, computed by sums over classes, to three arrays in place.
 
     The arrays are parts of the information matrix: ``shared`` for exponents, ``apart`` for deviations per class, and
     ``mixed`` for an exponent and a deviation.
@@ -212,7 +212,7 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
     """Add the Fisher information of the deviations per class to ``apart``, for covariates equal in all classes.
 
-    Each entry of ``both``, (class, class, row), is p_c p_k, or its mean, times the row weight.
+    The array ``both``, (class c, class k, row), holds p_c p_k (or the expected value of p_c p_k) times the row weight.
     """
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)
@@ -233,7 +233,7 @@ def information_by_pairs(
 ) -> None:
     """Like :func:`_information_by_classes`, but computed by sums over pairs of classes.
 
-    ``both`` is as in :func:`information_apart`.
+    The array ``both`` is described in :func:`information_apart`.
     """
     n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
     last = n + 2 * n_own + np.arange(n_alike)

@@ -54,7 +54,11 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def repeated_in(self, more: Self) -> bool:
-        """Whether all additional rows in ``more`` repeat rows that are counted here; new rows rarely would."""
+        """Whether the rows added in ``more`` are probably copies of rows that are counted here.
+
+        Copies have only combinations of cells that are counted here, although more than 10 new combinations would be
+        expected.
+        """
         # A new row is like none of n rows with a probability of about the share of rows that occur once (Good 1953).
         n, once = self.counts.sum(), np.count_nonzero(self.counts == 1)
         known = np.count_nonzero(more.counts) == np.count_nonzero(self.counts)
@@ -192,7 +196,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """For each column, coordinates of its cells, (cell, dimension), and the mean squared distance of two rows."""
+        """For each column, a point for each cell, (cell, dimension), and the mean squared distance between two rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0

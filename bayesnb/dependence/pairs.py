@@ -41,7 +41,7 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def coarser(self, counts: Array, steps: int, axis: int) -> Array:
-        """Like :meth:`coarse`, but ``counts`` has the cells after ``steps`` + 1 refinements, not the finest."""
+        """Like :meth:`coarse`, from counts of the cells after ``steps`` + 1 refinements, not of the finest cells."""
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
@@ -155,7 +155,7 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The value of this term for each pair of cells, (class, cell, cell).
 
-        ``less`` is subtracted from each count; values from counts below ``less`` are invalid.
+        The row weight ``less`` is subtracted from each count. A value is invalid if its count is below ``less``.
         """
 
     @abstractmethod
@@ -335,7 +335,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: Sequence[float]) -> list[list[Array]]:
-    """For each number in ``less``, the :meth:`CellTerm.table` of each pair of columns."""
+    """For each row weight in ``less``, the :meth:`CellTerm.table` of each pair of columns."""
     found = [dict[int, Array]() for _ in less]
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]

@@ -89,7 +89,7 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Random seeds of each column, which depend only on its content, not on its name or direction (x or -x)."""
+    """Random seeds of each column. The seeds depend on the data in the column, not on its name or sign (x or -x)."""
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
     return [

@@ -95,9 +95,9 @@ def laplace(
 ) -> Laplace:  # fmt: skip
     """The Laplace approximation of the posterior under Normal(mean, sd) priors, by Newton's method.
 
-    Newton's method stops when the log posterior is at most about ``enough`` / 2 nats below its maximum. The method
-    also stops if the log evidence is very unlikely to exceed ``better``. ``here`` holds the :func:`derivatives` at the
-    start, if known.
+    Newton's method stops when the log posterior is within about ``enough`` / 2 nats of its maximum. The method also
+    stops if the log evidence is very unlikely to exceed the number ``better``. If known, the :func:`derivatives` at
+    ``start`` are given as ``here``.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -215,9 +215,10 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at each point, (draw,), and the rows whose label has log p < -``CERTAIN`` at some point.
+    """The log likelihood of each parameter vector, (draw,), and the rows with an uncertain label.
 
-    If the rows with uncertain labels take too much memory, return ``source`` (all rows).
+    A label is uncertain if its log p is below -``CERTAIN`` under any of the parameter vectors. If the rows with
+    uncertain labels take too much memory, return ``source`` (all rows).
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
@@ -274,9 +275,10 @@ class LearnedExponents:
     :func:`draws`). ``points``, (draw, parameter), holds draws weighted by ``weights``, or one row of fixed exponents.
 
     In a model average, ``average`` holds the weight of each model. The first model predicts the class frequencies,
-    because all its exponents are 0. The last model learns all terms; ``posterior`` is the posterior of its parameters.
-    ``points`` concatenates the points of all models, in the order of ``average``. The ratio of averaged to prior class
-    probabilities is raised to ``power``. Each model has a Normal distribution in ``spreads``.
+    because all its exponents are 0. The last model learns all terms, and ``posterior`` is the posterior of its
+    parameters. ``points`` holds the draws of all models, one model after another, in the order of ``average``. The
+    ratio of averaged to prior class probabilities is raised to ``power``. ``spreads`` holds one Normal distribution of
+    the parameters per model.
     """
 
     spec: Exponents
@@ -332,7 +334,7 @@ class LearnedExponents:
         return mean, covariance
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
-        """A copy with the exponents fixed at their posterior mode or mean.
+        """Return a copy of this posterior in which the exponents are fixed at their posterior mode or mean.
 
         The mode of a model average is the mode of the model that learns all terms.
         """
@@ -427,7 +429,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the weight of the class-frequency model in an average, given ``rows`` rows, (draw, 1, 1)."""
+        """Draws of the class-frequency model's weight in a model average learned from ``rows`` rows, (draw, 1, 1)."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """A PyMC model of the exponents. ``learned`` holds their prior, and ``rows`` the terms that exponents multiply.
+    """A PyMC model of the exponents, with the prior from ``learned`` and the terms that exponents multiply in ``rows``.
 
     The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sample_posterior`. The terms are
     fixed data.
@@ -86,7 +86,7 @@ class Verdict:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|``, with Bonferroni's correction."""
+        """The p-value of the largest absolute z-score of all parameters, with Bonferroni's correction."""
         return min(1.0, 2 * float(ndtr(-self.parameters["z"].abs().max())) * len(self.parameters))
 
     @property

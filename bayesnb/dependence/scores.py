@@ -97,7 +97,10 @@ class Spread:
         return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of log p(c, x); ``same`` is ``Rows.covariates``."""
+        """Mean (row, class) and covariance (row, class, class) of log p(c, x).
+
+        The array ``same`` is :attr:`Rows.covariates`.
+        """
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
@@ -115,7 +118,7 @@ class Spread:
 
 
 def _past_zeros(root: Array) -> slice:
-    """A slice of all columns from the first one with a nonzero entry."""
+    """The slice from the first column with a nonzero entry to the last column."""
     return slice(int(root.any(0).argmax()), None)
 
 
@@ -204,8 +207,9 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Class probabilities at quadrature nodes.
 
     Return p (class, row, node), the weight of each node, and the log scale of p (row, class). In p, classes are sorted
-    by the moments of their scores; a permutation that restores the original order is returned, too. The last result
-    holds weights for averaging classes with equal moments, (row, class, class), or is ``None``.
+    by the moments of their scores; a permutation that restores the original order is returned, too. The last result is
+    the weights for averaging the probabilities of classes with equal moments, (row, class, class), or ``None`` if
+    nothing is averaged.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -241,7 +245,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 
 def _products(a: Array) -> Array:
-    """For every two classes, the inner product of their vectors, (row, class, class); ``a`` is (class, row, ...)."""
+    """Inner products, (row, class, class), of the vectors ``a``, (class, row, ...), of every two classes."""
     if len(a) > FEW:
         return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
     found = np.empty((a.shape[1], len(a), len(a)))

@@ -110,7 +110,7 @@ class TermSet:
         return tuple((shapes and shapes.table(n), own) for n, own in zip(less, pairs, strict=True))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The groups of learned exponents, in the order of the terms. The classification trees have no group."""
+        """The groups of learned exponents, in the order of the terms. The exponent of classification trees is fixed."""
         by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
@@ -170,8 +170,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """All terms except the terms of single columns, (row, class, term); missing cells contribute 0.
 
-        ``which`` holds the labels of learned rows, or the number of new rows. The terms of a learned row for its own
-        class are computed without the row.
+        The argument ``which`` is the labels if the rows were learned, or the number of rows if they are new. The terms
+        of a learned row for its own class are computed without the row.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -219,7 +219,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Join the terms of single columns and the further terms ``beside`` into one array."""
+    """Return the terms that exponents multiply, from the single-column terms ``columns`` and other terms ``beside``."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

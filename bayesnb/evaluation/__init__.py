@@ -92,7 +92,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores with intervals, next to the scores expected by the model and the scores of the class frequencies.
+    """Scores with intervals, next to the scores that the model expects and the scores of predicting class frequencies.
 
     Parameters
     ----------

@@ -69,7 +69,8 @@ class Comparison:
         """The best model that is clearly better than the default; the default if no model is.
 
         A model is clearly better if its log loss is smaller by more than two standard errors, and by at least 0.0005
-        nats per row. A plug-in estimate with infinite regret is recommended only if it is the default.
+        nats per row. A plug-in estimate that gives some values probability 0 (infinite regret) is recommended only if
+        it is the default.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
         if self.default in self.answers:
@@ -91,9 +92,9 @@ class Comparison:
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """A sentence that compares the log loss of a plug-in with full Bayes.
+        """A sentence that compares the log loss of a plug-in estimate with the log loss of full Bayes.
 
-        If the plug-in could not be fitted, raise the error of its fit.
+        If fitting the plug-in estimate raised an exception, raise this exception again.
         """
         if name in self.absent:
             raise self.absent[name]
@@ -165,7 +166,7 @@ class Comparison:
         Returns
         -------
         DataFrame (estimate, ...)
-            ``log_loss``, ``brier`` and ``accuracy``, each with an interval from ``…_lower`` to ``…_upper`` of the
+            ``log_loss``, ``brier`` and ``accuracy``. The interval of each score is ``…_lower`` to ``…_upper`` and has
             probability ``attrs["prob"]``. ``difference``, ``se_difference`` and ``regret`` are as in
             :func:`compare_estimates`. ``impossible`` is the number of held-out rows whose true class has probability 0.
 

@@ -58,11 +58,11 @@ def compare_estimates(
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates, by 5-fold cross-validation, or 2-fold with 65,536 rows or more.
-        If at most a fifth of all rows is scored, each such model is fitted once, to the unscored rows. With up to 600
-        rows, "auto" and "auto-counts" are scored on the held-out rows that determine the weights of the averaged
-        models.
+        If at most a fifth of all rows is scored, each dependence is fitted once, to the rows that are not scored. With
+        up to 600 rows, "auto" and "auto-counts" are fitted once, and scored by the held-out predictions that also
+        determine the weights of the averaged models.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. Models are fitted to the unscored rows, too.
+        Score at most this number of rows, drawn at random. Each fit also uses the rows that are not scored.
     random_state : int
         Seed of the random draw of rows.
 
@@ -178,7 +178,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Held-out log p(c | x), computed while fitting a model with averaging; None for other models or large tables."""
+    """Held-out log p(c | x) from the fit of a model average, (row, class); None for other models or large tables."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

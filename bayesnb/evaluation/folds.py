@@ -137,7 +137,7 @@ def _schema(settings: EstimatorParameters, table: Table) -> Schema:
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """Predict the held-out rows: log p(c, x), (row, class), and the codes of the true classes.
 
-    The function ``of`` maps the fitted classifier of each fold to the classifier that predicts.
+    The argument ``of`` is a function from the fitted classifier of a fold to the classifier that predicts.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
@@ -164,7 +164,7 @@ def learned_or_unknown(clf: Any, target: Target) -> Target:
 
 
 def _on_new_rows(clf: Any) -> str:
-    """A hint for scoring new rows with a fitted classifier; "" for a BayesianNB or an unfitted classifier."""
+    """The hint to score new rows with cv=None, for error messages; "" for a BayesianNB or an unfitted classifier."""
     if isinstance(clf, EstimatorParameters):
         return ""  # The import of scikit-learn takes as long as the fit of a small table.
     from sklearn.exceptions import NotFittedError
@@ -248,7 +248,7 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The number of each row's fold, (row,). In all folds, class frequencies are nearly equal."""
+    """The fold of each row, as an integer, (row,). In all folds, class frequencies are nearly equal."""
     # Rows are assigned to folds by a hash of their cells. Data that BayesianNB cannot read, such as images, are
     # assigned by position.
     size = np.bincount(codes)

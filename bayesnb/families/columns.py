@@ -124,7 +124,7 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """A table of each column's distinct values; ``None`` with fewer than ``FEWER`` rows per value."""
+    """A table of each column's distinct values; ``None`` if there are fewer than ``FEWER`` rows per distinct value."""
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
     if isinstance(x, Coded):
@@ -194,7 +194,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Combine a known parameter of several columns; ``cells`` lists (values, position of the column)."""
+    """Return a known parameter of several columns; each entry of ``cells`` is (values, position of one column)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 

@@ -107,7 +107,11 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """Log density of each row, (..., row, class); ``ask(part, own, seen)`` returns the log density under a part."""
+        """Log density of each row, (..., row, class).
+
+        The function ``ask(part, own, seen)`` returns the log density of the cells ``seen`` under a part of the family;
+        ``own`` is the posterior or the parameters of the part.
+        """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
         by_part = (
@@ -183,7 +187,7 @@ def require_part(family: Any, whole: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SeenByEach(Parts):
-    """One statistic per part; all parts have read the same values."""
+    """The statistics of a mixture: one for each family in the mixture, all from the same values."""
 
     def of_same_rows(self) -> bool:
         first = self.parts[0].seen()
@@ -191,9 +195,10 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of the weighted mean of densities, from the log densities ``each``, (..., row, class); 0 for missing cells.
+    """Log of the weighted mean of several densities, (..., row, class); 0 for missing cells.
 
-    ``log_weight`` has the shape (..., 1, class, number of densities).
+    The sequence ``each`` holds the log densities, (..., row, class). ``log_weight`` has the shape (..., 1, class,
+    number of densities).
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -351,7 +356,9 @@ NO_MODE = "a mixture of families has no mode in closed form, and no maximum of t
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """All values of a class and column come from one unknown family, unlike in a mixture distribution.
+    """In each class and column, all values come from one family, but it is unknown which.
+
+    In a mixture distribution, by contrast, each value may come from a different family.
 
     The posterior weight of a family, per class and column, is proportional to its prior weight times its marginal
     likelihood. Results are exact averages over families (Bayesian model averaging; see Hoeting, Madigan, Raftery and
@@ -520,9 +527,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x | θ) at draws of θ given the data and the row itself, in its ``chosen`` class.
+        """log p(x | θ) at draws of θ given the data and, for the row's ``chosen`` class, also given the row.
 
-        In this class, families are drawn in proportion to their weight times their density of the row.
+        In the chosen class, a family is drawn with probability proportional to its weight times its density at the row.
         """
         classes = np.arange(len(posterior.log_weight))
         total = 0.0

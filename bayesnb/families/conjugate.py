@@ -56,18 +56,21 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def added(self, s: S) -> tuple[Array, ...]:
-        """Prior increments d for a statistic, (class[, column])."""
+        """The increments d that a statistic adds to the parameters of the prior, (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Prior increments d and ln h (see :meth:`log_h`) for each cell, (row, class, column[, level])."""
+        """The increments d of the prior parameters and ln h (:meth:`log_h`) per cell, (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """Return the posterior, followed by the results of :meth:`said`; together they predict each cell."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def log_h(self, s: S) -> Array:
-        """ln h for a statistic (log base measure plus ``peak(d)``), (class[, column]); by default ``peak(d)``."""
+        """ln h of a statistic, (class[, column]).
+
+        The value ln h is the log base measure (0 by default) plus the maximum ``peak(d)`` of the log-likelihood.
+        """
         return self.conjugate.peak(*self.added(s))
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
@@ -286,7 +289,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x | θ), (draw, row, class), without drawing the whole θ; each row has separate draws of θ.
 
-        With ``chosen``, each row's draws are also conditioned on the row in its chosen class.
+        If the classes ``chosen``, (draw, row), are given, the draws of a row's chosen class are also conditioned on
+        this row.
         """
         found = np.empty((common.draws, x.shape[0], posterior.batch_shape[0]))
         for c in range(found.shape[-1]):
@@ -374,7 +378,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _parts(
         self, posterior: P, x: Column, classes: int, draws: int = 1, tables: bool = True
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """Yield each block of a table: its rows, first column and codes, :meth:`cells`, and the mask of known cells."""
+        """Yield blocks of a table: rows, first column, codes, results of :meth:`cells`, and the mask of known cells."""
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
             return

@@ -136,9 +136,9 @@ def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Arra
     -------
     paths : list of int
     cuts : int array
-        The number of the entry above each cut.
+        The index of the first entry above each cut.
     used : bool array (entry,)
-        Whether an exact halving would cut inside the entry, so that the values in the entry matter.
+        Whether an exact halving would divide the entry, so that its single values matter.
     """
     below, used = np.concatenate([[0.0], np.cumsum(mass)]), np.zeros(len(mass), bool)
 
@@ -162,9 +162,9 @@ def _halved_groups(x: Array, depth: int, head: str) -> tuple[list[int], Array, A
     """Halve the values ``x``; return the paths, and the values below and above each cut.
 
     Sorting all values would take most of the time of a fit. Instead, the values are divided into groups of equal width,
-    and the groups are counted. If a cut depends on a group with several values, its values are sorted and replace the
-    group, until each cut depends on single values only. The cuts are the same as those of the sorted values, because
-    every other group lies on one side of each cut.
+    and the groups are counted. As long as a cut depends on a group with several values, the group is replaced by its
+    sorted values. The cuts are the same as those of the sorted values, because every other group lies on one side of
+    each cut.
     """
     # The width follows from some of the rows, so that a few large values do not put all others into one group. It has
     # no influence on the result.
@@ -265,7 +265,7 @@ class Boxes:
         )
 
     def pymc_log_density(self, value: Any, p: Any) -> Any:
-        """Log density of tensors (column,), given interval probabilities (column, interval)."""
+        """Log density of the tensor ``value``, (column,), given interval probabilities ``p``, (column, interval)."""
         from pytensor import tensor as pt
 
         value, lowest, highest = value[:, None], np.isinf(self.low), np.isinf(self.high)

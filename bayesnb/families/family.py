@@ -214,13 +214,14 @@ class Family[P: Belief, S: Statistic](ABC):
     def constant(self, s: S) -> Array:
         """Positions of columns with a single value, if the prior of such a column counts the rows of all classes.
 
-        Such a column has the same predictive in every class, even if a row is left out.
+        If the prior counts the rows of all classes, a column with a single value has the same predictive in every
+        class, even if a row is left out.
         """
         return np.zeros(0, np.intp)
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ, (row, ...); ``s`` holds quantities that are not drawn, such as row lengths."""
+        """Draw one x for each θ, (row, ...); the statistic ``s`` provides what is not drawn, such as words per row."""
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -241,8 +242,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """The coefficients of log p(x | θ) if it is quadratic in x, otherwise ``None``.
 
-        These are the curvature (class, column, column), the weights (class, column), and the offset (class, term). Up
-        to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset.
+        The coefficients are the curvature (class, column, column), the weights (class, column), and the offset (class,
+        term). Up to a constant shared by all classes, log p(x | θ) = xᵀ curvature x + weights·x + Σ offset.
         """
         return None
 
@@ -301,7 +302,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """Combine families of single columns into one family; ``cells`` lists (family, position of its column)."""
+        """Combine families of columns into one family; each entry of ``cells`` is (family, position of one column)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])

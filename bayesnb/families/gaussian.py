@@ -44,7 +44,7 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """Normal log density, with mean m + low (a float and its rounding error) and standard deviation 1 / root_tau."""
+    """Normal log density with standard deviation 1 / root_tau and mean m + low; low is the rounding error of m."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * (((x - m) - low) * root_tau) ** 2
 
@@ -143,7 +143,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in a constant column, rows of other classes count as prior rows."""
+        """The prior of each class and column; in a constant column, it also counts the rows of all other classes."""
         full, constant = super().priors(s, labels), self.constant(s)
         if not len(constant):
             return full

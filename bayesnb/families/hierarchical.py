@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 
 @dataclass(frozen=True, eq=False, init=False)
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
-    """A family with the likelihood of a conjugate family, whose prior is learned from all classes.
+    """A family whose likelihood is that of a conjugate family, and whose prior is learned from all classes.
 
     NUTS samples only the parameters without a conjugate prior. The other parameters are integrated out, and then drawn
     exactly.
@@ -96,7 +96,7 @@ class LearnedShares(Declared):
     """The prior of the pooled level probabilities of a column, and of the strength of shrinkage.
 
     The pooled probabilities have the prior Dirichlet(``alpha``). The strength has the uniform shrinkage prior (Daniels
-    1999), with the median ``strength`` in rows, by default the number of levels.
+    1999), whose median is ``strength`` rows, by default the number of levels.
     """
 
     alpha: Any = 1.0
@@ -157,7 +157,11 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables ``pooled`` (column, level), ``strength`` (column,) and, with ``together``, two scalars."""
+        """Add the variables that NUTS samples to the open PyMC model.
+
+        The variables are ``pooled`` (column, level) and ``strength`` (column,). If ``together`` is true, there are also
+        the scalars ``location`` and ``scale``.
+        """
         import pymc as pm
 
         alpha, median, shared = prior.alpha[0], prior.strength[0], {}
@@ -308,8 +312,8 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether the prior scales ``between`` of all columns are multiplied by one learned factor ~ HalfNormal(1).
-        Columns that share a learned factor are dependent and form one likelihood factor.
+        Whether one learned factor ~ HalfNormal(1) multiplies the prior scale ``between`` of every column. Columns that
+        share a learned factor are dependent and form one likelihood factor.
     **sampler
         Settings of ``bayesnb.chains.Sampler``.
 

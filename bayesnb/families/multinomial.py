@@ -81,7 +81,7 @@ class WordCounts(Statistic):
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        """A copy for the given words, with counts of 0 for new words."""
+        """Return a copy of these counts for the vocabulary ``words``. New words have the count 0."""
         if self.words == words:
             return self
         place = {word: k for k, word in enumerate(words)}

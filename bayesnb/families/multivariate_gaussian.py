@@ -26,7 +26,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
     multivariate Student-t predictive. The default prior is :meth:`NormalWishart.shared`. In rows to predict, missing
-    cells are integrated out. Learned rows must have no missing cells, or only missing cells.
+    cells are integrated out. In each learned row, either all cells must be known or all cells must be missing.
 
     Parameters
     ----------
@@ -199,10 +199,10 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """Like ``log_student``, but each row is also removed from the pooled scatter in the prior's Ψ.
+    """Like ``log_student``, but each row is also left out of the pooled scatter that determines the prior's Ψ.
 
-    ``own_gap`` (row, column) is each row's deviation from the mean of its class. ``weight`` is 0 for rows of other
-    classes.
+    ``own_gap`` (row, column) is each row's deviation from the mean of its class. ``weight`` (row,) is the weight of
+    each row that belongs to the class of ``believed``, and 0 for all other rows.
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
@@ -284,7 +284,7 @@ class SharedGaussian(MultivariateGaussian):
         return each._with(scale=np.repeat(scale, len(dof := np.repeat(dof, len(each.dof))), axis=0), dof=dof)
 
     def log_evidence(self, prior: NormalWishart, s: Scatter) -> Array:
-        """Log marginal likelihood of the rows of each class, given the rows of earlier classes, (class,)."""
+        """Log marginal likelihood of each class's rows, (class,), given the rows of all classes with a lower index."""
         super().log_evidence(prior, s)
         d, found, held = self.added(s), [], prior
         for c in range(len(prior.dof)):
@@ -308,7 +308,7 @@ class SharedGaussian(MultivariateGaussian):
         return {"mu": mu, "low": low, "precision": np.broadcast_to(precision, (*low.shape, low.shape[-1]))}
 
     def paired(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[slice, Array]]:
-        """Yield blocks of rows, and log p(x | θ) at joint draws of all classes, (draw, row, class)."""
+        """Yield blocks of rows, and log p(x | θ), (draw, row, class). Each draw θ has the parameters of all classes."""
         theta = self.draw(posterior, np.random.default_rng(0), (DRAWS,))
         for cut in slices(x.shape[0], max(1, CELLS // (DRAWS * len(posterior.kappa)))):
             yield cut, self.log_likelihood(theta, x[cut])

@@ -165,7 +165,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         return (np.where(np.isnan(x), 0.0, 1.0)[:, None] * log_p).sum(-1)
 
     def _units(self, n_columns: int) -> tuple[Array, Array]:
-        """For each column, the rounding unit, and the middle of a value's interval minus the value."""
+        """For each column, the rounding unit, and the distance from a rounded value to the middle of its interval."""
         unit = of_each_column("unit", self.unit, n_columns)
         return unit, unit / 2 if self.to == "down" else np.zeros(n_columns)
 

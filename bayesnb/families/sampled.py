@@ -116,15 +116,15 @@ class Strata:
         log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
-    def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """For each draw and row, choose a group with probability proportional to group size × density of the row.
+    def picked(self, log_p: Array, chosen: Array, u: Array) -> Array:
+        """For each draw and row, choose a group of draws with probability proportional to size × density at the row.
 
-        ``says`` (stratum, row, class) is the log density of each row within each group. ``chosen`` (draw, row) is the
-        assumed class of the row.
+        ``log_p`` (stratum, row, class) is the log density of each row in each group. ``chosen`` (draw, row) is the
+        assumed class of each row.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)
-        below = np.cumsum(softmax(says + self.log_share[:, None, None], axis=0), axis=0)[:-1]
+        below = np.cumsum(softmax(log_p + self.log_share[:, None, None], axis=0), axis=0)[:-1]
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:

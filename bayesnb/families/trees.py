@@ -195,8 +195,8 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree prior of θ along the order.
 
-    The ordered levels are halved repeatedly until each half is one level. A row also raises the probability of the
-    other levels in the same half, but not of a neighbour on the other side of the middle.
+    The ordered levels are halved repeatedly until each half is one level. A row with one level also raises the
+    probabilities of the other levels in the same half of the order, but not of a neighbouring level in the other half.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -337,6 +338,64 @@ def test_update_warns_of_another_unit_before_the_file_is_replaced(done, tmp_path
     done("update", "m.bayesnb", "mixed.csv")
     assert seen[0]
     assert Path("m.bayesnb").read_bytes() != before
+
+
+def dated(n: int, seed: int, trend: float, start: float = 0.0, days: float = 730.0) -> pd.DataFrame:
+    """Rows in the order of time, whose class changes from "old" to "new" within the first two years."""
+    r = np.random.default_rng(seed)
+    day = np.sort(r.uniform(start, start + days, n)).round()
+    new = r.random(n) < 1 / (1 + np.exp(-trend * (day - 365) / 180))
+    dates = pd.Timestamp("2023-01-01") + pd.to_timedelta(day, "D")
+    return pd.DataFrame({
+        "ordered": dates.strftime("%d.%m.%Y"), "size": r.normal(new, 1).round(3), "kind": np.where(new, "new", "old"),
+    })  # fmt: skip
+
+
+LATER = "more than 2 standard deviations later than the learned mean"
+
+
+@pytest.mark.parametrize("dependence", ["none", "auto"])
+@pytest.mark.parametrize("trend", [0.0, 1.0])
+def test_commands_that_predict_warn_once_if_later_dates_change_the_prediction(
+    dependence, trend, done, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    dated(400, 0, trend).to_csv("then.csv", index=False)
+    dated(120, 1, trend).to_csv("same.csv", index=False)
+    dated(120, 2, trend, 1000, 90).to_csv("later.csv", index=False)
+    fit = "--target", "kind", "--feature", "ordered=date:dmy", "--dependence", dependence
+    done("fit", "then.csv", *fit, "-o", "m.bayesnb")
+    said = set()
+    for size in (1000, 30):
+        monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns, size=size: size)
+        for command in NEW_ROWS if dependence == "none" else NEW_ROWS[1:3]:
+            words = ["then.csv" if each == "kg.csv" else each for each in command]
+            learns = command[0] == "update"
+            for table, times in (("same", 0), ("later", 1 if trend and not learns else 0)):
+                err = done(*(f"{table}.csv" if each == "NEW" else each for each in words))[1]
+                assert err.count(LATER) == times, (command, table)
+                said |= {line for line in err.splitlines() if LATER in line}
+    assert len(said) == (trend > 0)  # The same sentence, however the file is cut.
+    if trend:
+        assert "column 'ordered': 100% of the dates are" in said.pop()
+        assert LATER in done("explain", "m.bayesnb", "later.csv", "--row", "3")[1]
+        assert LATER in done("explain", "m.bayesnb", "--row", "ordered=03.05.2026")[1]
+        assert LATER not in done("explain", "m.bayesnb", "--row", "ordered=03.05.2024")[1]
+        assert LATER not in done("explain", "m.bayesnb", "--row", "size=1")[1]
+
+
+def test_numbers_of_days_far_from_the_learned_dates_are_shown_as_dates(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    new = dated(50, 1, 0.0)
+    new.loc[:1, "ordered"] = "01.01.1900"
+    dated(400, 0, 0.0).to_csv("then.csv", index=False)
+    new.to_csv("new.csv", index=False)
+    how = "--target", "kind", "--feature", "ordered=date:dmy", "--dependence", "none"
+    done("fit", "then.csv", *how, "-o", "m.bayesnb")
+    err = done("score", "m.bayesnb", "new.csv")[1]
+    assert "column 'ordered': 2 of 50 rows hold a date or time more than 20 standard deviations from" in err
+    assert re.search(r"\(01\.01\.1900; mean \d\d\.\d\d\.202\d, sd 2\d0 days\)", err)
+    assert LATER not in err
 
 
 def test_rows_in_another_unit_that_are_learned_later_cause_a_warning():

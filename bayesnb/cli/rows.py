@@ -81,13 +81,14 @@ def row_for_model(
 
 
 def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
-    """Warn of numbers that are far from all learned numbers."""
+    """Warn of numbers that are far from all learned numbers, and of dates that the model extrapolates."""
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import FarCounter
+    from bayesnb.inference.later_dates import said_of_later_dates
 
     far = FarCounter(clf.schema, clf.statistics)
     far.count(Table.of(row))
-    for sentence in far.sentences():
+    for sentence in (*far.sentences(), *said_of_later_dates(clf, Table.of(row))):
         warn(sentence)
 
 

@@ -54,6 +54,7 @@ class Opened:
     settings: Settings
     learned: Collection[str] = ()  # Columns that a model has learned or left out; none of them holds the class.
     model: Classifier | None = None  # The model to which the rows are new; numbers far from its own are reported.
+    learns: bool = False  # Whether the model learns the rows.
 
     @cached_property
     def names(self) -> list[str]:
@@ -100,17 +101,22 @@ class Opened:
         return frame
 
     def _watching(self, tables: Iterable[Table]) -> Iterator[Table]:
-        """Yield the tables; after the last, warn of numbers far from those that ``model`` has learned."""
+        """Yield the tables; after the last, warn of numbers and dates that ``model`` extrapolates."""
         if self.model is None:
             yield from tables
             return
+        from bayesnb.data.drawing import drawn
         from bayesnb.data.warned import FarCounter
+        from bayesnb.inference.later_dates import LOOKED_AT, said_of_later_dates
 
-        far = FarCounter(self.model.schema, self.model.statistics)
+        far, sample = FarCounter(self.model.schema, self.model.statistics), None
+        if self.model.schema.dates and not self.learns:
+            tables, sample = drawn(tables, LOOKED_AT, seed=0)
         for table in tables:
             far.count(table)
             yield table
-        for sentence in far.sentences():
+        later = said_of_later_dates(self.model, sample()) if sample is not None and far.rows else ()
+        for sentence in (*far.sentences(), *later):
             warn(sentence)
 
     def target_of(self, target: str | None) -> str:
@@ -202,7 +208,7 @@ def opened_for(
         warn(UNFITTED + some(further, 5))
         left_out += (*further,)
     learned = (*clf.schema.raw, *said.get("drop", ()))
-    return replace(found, settings=Settings(drop=left_out), learned=learned, model=clf if new else None)
+    return replace(found, settings=Settings(drop=left_out), learned=learned, model=clf if new else None, learns=learn)
 
 
 def opened(

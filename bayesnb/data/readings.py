@@ -522,7 +522,12 @@ class Date(Reading):
         return "times of day" if self.format == "time" else "dates"
 
     def read_as(self, column: Any) -> str:
-        return f"{self.said}, read as {'hours' if self.format == 'time' else 'days since 1970-01-01'}"
+        return f"{self.said}, read as {self.unit}{' since 1970-01-01' * (self.format != 'time')}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of elapsed time."""
+        return "hours" if self.format == "time" else "days"
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
         of_day = "the order of day and month"

@@ -181,10 +181,8 @@ FEWEST_KNOWN = 10
 """Fewest learned numbers of such a column. Among fewer, a small standard deviation may be chance."""
 
 
-def far_numbers(
-    schema: Schema, statistics: Statistics, table: Table
-) -> Iterator[tuple[Any, tuple[float, float], Array, Array]]:
-    """For each Gaussian column with numbers far from its mean, yield its name, mean and sd, its cells, and a mask."""
+def gaussian_columns(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, Any, float, float]]:
+    """For each Gaussian column of the table, yield its feature, its name, and the learned mean and sd."""
     for name, feature in schema.features.items():
         if not isinstance(feature.family, Gaussian) or not isinstance(moments := statistics.features[name], Moments):
             continue
@@ -199,11 +197,19 @@ def far_numbers(
         for column, n, mean, variance in zip(feature.columns, known, means, variances, strict=True):
             if column not in table.place or n < FEWEST_KNOWN or not variance > 0:
                 continue
-            x, sd = table.column(column).reals(), np.sqrt(variance)
-            with np.errstate(over="ignore"):
-                far = np.abs(x - mean) > FAR * sd
-            if far.any():
-                yield column, (mean, sd), x, far
+            yield name, column, mean, np.sqrt(variance)
+
+
+def far_numbers(
+    schema: Schema, statistics: Statistics, table: Table
+) -> Iterator[tuple[Any, tuple[float, float], Array, Array]]:
+    """For each Gaussian column with numbers far from its mean, yield its name, mean and sd, its cells, and a mask."""
+    for _, column, mean, sd in gaussian_columns(schema, statistics, table):
+        x = table.column(column).reals()
+        with np.errstate(over="ignore"):
+            far = np.abs(x - mean) > FAR * sd
+        if far.any():
+            yield column, (mean, sd), x, far
 
 
 def rows_with_far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Array:
@@ -212,15 +218,26 @@ def rows_with_far_numbers(schema: Schema, statistics: Statistics, table: Table) 
     return np.any([np.zeros(table.n_rows, bool), *each], axis=0)
 
 
-def said_of_far(found: Mapping[Any, tuple[tuple[float, float], Counter[Any]]], n_rows: int) -> Iterator[str]:
+def mean_and_sd(schema: Schema, name: Any, mean: float, sd: float) -> str:
+    """A mean and a standard deviation as text: two numbers, or a date and a number of days."""
+    if (date := schema.dates.get(name)) is None:
+        return f"{mean:.4g}, sd {sd:.2g}"
+    return f"{date.written(date.rounded(np.array([mean]), sd < 1))[0]}, sd {float(f'{sd:.2g}'):g} {date.unit}"
+
+
+def said_of_far(
+    found: Mapping[Any, tuple[tuple[float, float], Counter[Any]]], n_rows: int, schema: Schema
+) -> Iterator[str]:
     """Yield a sentence about each column with numbers far from the learned mean."""
-    for name, ((mean, sd), counts) in found.items():
-        shown = ", ".join(f"{value:g}" for value, _ in counts.most_common(3)) + ", …" * (len(counts) > 3)
+    for name, (learned, counts) in found.items():
+        values, date = [value for value, _ in counts.most_common(3)], schema.dates.get(name)
+        texts = [f"{value:g}" for value in values] if date is None else map(str, date.written(values))
+        shown = ", ".join(texts) + ", …" * (len(counts) > 3)
         yield (
-            f"column {name!r}: {counts.total():,} of {n_rows:,} row{'s' * (n_rows != 1)} "
-            f"hold{'s' * (counts.total() == 1)} a number more than {FAR} standard deviations from the learned mean "
-            f"({shown}; mean {mean:.4g}, sd {sd:.2g}), used as it is: it may be in another unit, or mean that the "
-            "value is missing"
+            f"column {schema.owner.get(name, name)!r}: {counts.total():,} of {n_rows:,} row{'s' * (n_rows != 1)} "
+            f"hold{'s' * (counts.total() == 1)} {'a number' if date is None else 'a date or time'} more than {FAR} "
+            f"standard deviations from the learned mean ({shown}; mean {mean_and_sd(schema, name, *learned)}), used as "
+            "it is: it may be in another unit, or mean that the value is missing"
         )
 
 
@@ -255,7 +272,7 @@ class FarCounter:
             self.found.setdefault(name, (learned, Counter()))[1].update(x[far].tolist())
 
     def sentences(self) -> Iterator[str]:
-        yield from said_of_far(self.found, self.rows)
+        yield from said_of_far(self.found, self.rows, self.schema)
 
 
 class IdentifierWarning(TableRemark):

@@ -38,7 +38,7 @@ type Blocks = tuple[tuple[int, ...], ...]
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
     """Divide the columns into blocks (see the module).
 
-    Columns are added one at a time. The next column is the column that leaves the most rows without missing cells.
+    Columns are added one at a time, always the column with which most rows are still complete (without missing cells).
     """
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))

@@ -296,7 +296,7 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average the model weights ``pi``, (average, model), with weights that replace other models by naive Bayes.
+    """Average two sets of model weights: ``pi``, (average, model), and a set with naive Bayes instead of other models.
 
     Each of the two sets of weights has prior probability 1/2. Posterior probabilities follow from the models' label
     probabilities ``likely``, (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row,

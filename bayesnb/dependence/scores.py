@@ -118,7 +118,7 @@ class Spread:
 
 
 def _past_zeros(root: Array) -> slice:
-    """The slice from the first column with a nonzero entry to the last column."""
+    """The slice of columns from the first column with a nonzero entry to the last column."""
     return slice(int(root.any(0).argmax()), None)
 
 

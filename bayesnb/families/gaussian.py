@@ -143,7 +143,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return replace(full, b=full.b + added * s.n / 2)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of each class and column; in a constant column, it also counts the rows of all other classes."""
+        """The prior of each class and column, which in a constant column also counts the rows of all other classes."""
         full, constant = super().priors(s, labels), self.constant(s)
         if not len(constant):
             return full

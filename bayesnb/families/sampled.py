@@ -117,7 +117,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, log_p: Array, chosen: Array, u: Array) -> Array:
-        """For each draw and row, choose a group of draws with probability proportional to size × density at the row.
+        """For each draw and row, choose a group with probability proportional to its size times its density at the row.
 
         ``log_p`` (stratum, row, class) is the log density of each row in each group. ``chosen`` (draw, row) is the
         assumed class of each row.

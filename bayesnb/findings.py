@@ -373,12 +373,12 @@ CLASS = "the class"
 
 def examine(
     frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLayout] = (),
-    declares: Collection[Any] | None = None,
+    declares: Collection[Any] | None = None, marks: Callable[[], amounts.Marks] | None = None,
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
     ``frame`` may be a sample; ``rows`` counts the rows of the whole table. Columns in ``declares`` have levels declared
-    by categorical types.
+    by categorical types. ``marks()`` returns the decimal marks of a file, from which columns may have been dropped.
     """
     for name, cells in frame.items():
         if cells.dtype == object and any(type(value).__hash__ is None for value in cells):
@@ -387,7 +387,7 @@ def examine(
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
     found = _examined(frame, target, rows, layouts, declares)
-    return _settled(found, frame[[name for name in frame if name != target]], layouts)
+    return _settled(found, marks or (lambda: amounts.marks_among(map(_texts_in, map(frame.get, frame)))))
 
 
 def _examined(
@@ -543,23 +543,20 @@ def _read(
     return frame, kinds, dates, plain, found
 
 
-def _settled(remarks: list[Remark], frame: pd.DataFrame, layouts: Sequence[CsvLayout]) -> list[Remark]:
+def _texts_in(cells: pd.Series) -> list[str]:
+    return [] if types.is_numeric_dtype(cells.dtype) else [text for text in cells.unique() if isinstance(text, str)]
+
+
+def _settled(remarks: list[Remark], marks: Callable[[], amounts.Marks]) -> list[Remark]:
     """If a column fits two decimal marks, prefer the mark that the numbers of other columns need."""
-    if not any(remark.decimal for remark in remarks):
+    if not any(remark.decimal for remark in remarks) or not (decimal := marks().settled):
         return remarks
-    marks, doubtful = {mark for layout in layouts for mark in layout.settled}, set[str]()
-    for name in frame.select_dtypes(exclude=["number", "bool"]):
-        column = Column(name, frame[name])
-        if all(isinstance(own, readings.OfNumbers) for own in readings.recognised_in(column)):
-            # Few levels such as 1,2 and 1,3 may be two choices each: they settle nothing, but they may contradict.
-            texts = readings.texts_of(column)
-            (marks if len(texts) > 10 else doubtful).update(amounts.marks_needed(texts))
     found = []
     for remark in remarks:
-        if remark.decimal and len(marks) == 1 and doubtful <= marks:
-            cures = sorted(remark.cures, key=lambda cure: parsed(cure.word).decimal not in marks)
-            text = "{said}; other columns have decimal " + ("commas" if "," in marks else "points")
-            said, decimal = Message(text, said=remark.said), min(marks)
+        if remark.decimal:
+            cures = sorted(remark.cures, key=lambda cure: parsed(cure.word).decimal != decimal)
+            text = "{said}; other columns have decimal " + ("commas" if decimal == "," else "points")
+            said = Message(text, said=remark.said)
             remark = replace(remark, said=said, cures=tuple(cures), asks=False, decimal=decimal)
         found.append(remark)
     return found

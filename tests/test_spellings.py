@@ -1,6 +1,7 @@
 """Numbers written as text are the same numbers in every container, under every way to ask for them."""
 
 import io
+import shlex
 import sys
 import warnings
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from conftest import run
 from pyarrow import feather
 
 import bayesnb as nb
@@ -177,3 +179,39 @@ def test_whole_numbers_in_brackets_may_be_codes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert nb.inspect(X).features == {}
+
+
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("other", ["{},55", "{},55 €", "{}.55", "{}.55 €"])
+def test_the_texts_of_a_file_settle_an_open_decimal_mark_in_every_container(other, drop, tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    texts = [f"{k:,}".replace(",", ".") for k in rng.integers(1001, 9999, 60)]
+    frame = pd.DataFrame({"x": texts, "typed": rng.normal(size=60), "t": [other.format(k) for k in range(60)], "y": Y})
+    typed = pd.DataFrame({"x": [float(text.replace(".", "" if "," in other else ".")) for text in texts], "y": Y})
+    expected = pytest.approx(found_in(BayesianNB(nb.Gaussian()).fit(typed, "y"), ["x"])["x"])
+    found = nb.inspect(frame, "y").features if not drop else {}
+    assert drop or found["x"] == nb.Number(decimal="," if "," in other else ".")
+    for name in ("Parquet", "Arrow", "CSV with semicolons", "Excel"):
+        # In a CSV file, each number is a text.
+        path = CONTAINERS[name](frame.drop(columns=["typed"] * name.startswith("CSV")), tmp_path, monkeypatch)
+        asked = run(capsys, "inspect", path.name, "--target", "y", *["--drop", "t"] * drop)
+        command = shlex.split(asked[1].rpartition("bayesnb fit ")[2])
+        assert run(capsys, "fit", *command[:-2], "--dependence", "none", "-o", "m.bayesnb")[0] == 0, asked
+        assert found_in(nb.load("m.bayesnb"), ["x"]) == {"x": expected}, name
+
+
+@pytest.mark.parametrize("container", ["frame", "Parquet", "Excel"])
+def test_typed_numbers_and_separators_settle_no_decimal_mark_of_texts(container, tmp_path, monkeypatch):
+    frame = pd.DataFrame({"x": [f"{k},{k % 7 + 100}" for k in range(10, 70)], "typed": np.arange(60) + 0.5, "y": Y})
+    source = CONTAINERS[container](frame, tmp_path, monkeypatch)
+    assert found_in(BayesianNB().fit(source, "y"), ["x"]) == {"x": "levels"}
+    with pytest.raises(ValueError, match="column 'x' holds text"):
+        BayesianNB({"x": "gaussian"}).fit(source, "y")
+
+
+def test_quoted_decimal_commas_contradict_the_commas_between_cells(tmp_path, monkeypatch):
+    for x in ("1.234", "1,234"):
+        frame = pd.DataFrame({"x": [x] * 60, "t": [f"{k},55" for k in range(60)], "y": Y})
+        with pytest.raises(ValueError, match=r"nothing tells .*--decimal"):
+            BayesianNB().fit(CONTAINERS["CSV"](frame, tmp_path, monkeypatch), "y")

@@ -170,15 +170,16 @@ class Opened:
         """Findings about columns, from ``frame`` (all rows or a sample)."""
         from bayesnb.findings import examine
 
-        layouts = () if self.file is None else self.file.layouts
+        file = self.file
+        layouts = () if file is None else file.layouts
         kept, marks = {mark for layout in layouts for mark in layout.keep_na}, ()
-        if self.file is not None:
-            marks = (*self.file.format.na, *self.file.format.keep_na)
+        if file is not None:
+            marks = (*file.format.na, *file.format.keep_na)
         if any(mark.startswith(f"{target}=") for mark in marks):  # A stated marker answers for the other classes too.
             kept |= {f"{target}={label}" for label in frame[target].dropna().unique()}
         return [
             self.settings.fitting(remark)
-            for remark in examine(frame, target, rows, layouts)
+            for remark in examine(frame, target, rows, layouts, marks=file and (lambda: file.marks))
             if not (remark.mark and kept & {remark.mark, f"{remark.column}={remark.mark}"})
             and not self.settings.follow(remark)
         ]

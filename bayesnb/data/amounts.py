@@ -226,11 +226,38 @@ def decimal_of(texts: Iterable[str]) -> str:
     return "." if any("," not in cell.values for cell in cells) or all("." in cell.values for cell in cells) else ","
 
 
-def marks_needed(texts: Collection[str]) -> set[str]:
-    """The decimal marks that numbers such as 5,07 need; empty if at least a fifth of the texts are no numbers."""
-    cells = [cell for text in texts if (cell := measured(text)) is not None]
-    of_numbers = len(cells) > 0.8 * len(texts)
-    return {mark for cell in cells if len(cell.values) == 1 for mark in cell.values} if of_numbers else set()
+class Marks(NamedTuple):
+    """The decimal marks that the texts of a table need, and the marks of columns with at most ten different texts.
+
+    Few texts such as 1,2 and 1,3 may be two choices each. They settle no mark, but they may contradict.
+    """
+
+    needed: frozenset[str]
+    few: frozenset[str]
+
+    @property
+    def settled(self) -> str:
+        """The decimal mark of texts that fit both marks; "" if no text, or texts of both kinds, settle it."""
+        return min(self.needed) if len(self.needed) == 1 and self.few <= self.needed else ""
+
+
+MOST_SEEN = 1000
+"""Number of different texts of a column, the first in alphabetical order, that may settle a decimal mark."""
+
+
+def marks_among(columns: Iterable[Iterable[str]]) -> Marks:
+    """The decimal marks that the texts of columns need.
+
+    This rule is the same for all containers. A column counts if more than four fifths of its texts are numbers, perhaps
+    with a unit.
+    """
+    found: tuple[set[str], set[str]] = set(), set()
+    for column in columns:
+        texts = sorted({text for text in map(str.strip, column) if text.lower() not in GAPS})[:MOST_SEEN]
+        cells = [cell for text in texts if (cell := measured(text)) is not None]
+        if len(cells) > 0.8 * len(texts):
+            found[len(texts) <= 10].update(mark for cell in cells if len(cell.values) == 1 for mark in cell.values)
+    return Marks(*map(frozenset, found))
 
 
 def number_in(text: str, decimal: str = ".") -> str:

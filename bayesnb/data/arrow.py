@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.amounts import is_float
+from bayesnb.data.amounts import GAPS, MOST_SEEN, is_float
 
 BATCH = 2**22
 """The largest number of cells per batch. Memory use is a small multiple of this number."""
@@ -170,6 +170,17 @@ def is_text(kind: Any) -> bool:
     from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def texts_in(dataset: Any) -> Iterator[set[str]]:
+    """The first different texts, in alphabetical order, of each column of text."""
+    for column in dataset.schema:
+        found: set[str] = set()
+        if is_text(getattr(column.type, "value_type", column.type)) and not hasattr(column.type, "value_field"):
+            for batch in dataset.to_batches(columns=[column.name]):
+                found.update(text for text in batch.column(0).unique().to_pylist() if text is not None)
+                found = {*sorted(found)[: MOST_SEEN + len(GAPS)]}
+        yield found
 
 
 def is_ordered(kind: Any) -> bool:

@@ -15,14 +15,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
 from bayesnb.data import decoding
-from bayesnb.data.amounts import FRACTIONS, GAPS, measured, with_other_mark
+from bayesnb.data.amounts import FRACTIONS, GAPS, MOST_SEEN, Marks, marks_among, measured, with_other_mark
 from bayesnb.data.arrow import batch_rows, marks_in, message_of, spelled
 from bayesnb.data.decoding import Workspace
 
@@ -101,7 +101,18 @@ class CsvLayout:
     kinds: Mapping[str, str] = field(default_factory=dict)  # For all files: empty, integer, real, boolean or text.
     marks: Mapping[str, str] = field(default_factory=dict)  # The decimal mark of a column; "" if it has none.
     rewritten: Mapping[str, str] = field(default_factory=dict)  # Decimal marks that differ from ``Format.decimals``.
-    settled: frozenset[str] = frozenset()  # The decimal marks that some columns of numbers need.
+    of_texts: Marks | None = None  # The decimal marks of the texts in a sheet; None for a CSV file.
+
+    @cached_property
+    def known(self) -> Marks:
+        """The decimal marks that the texts of this file need."""
+        return marks_among(_texts(self).values()) if self.of_texts is None else self.of_texts
+
+    @property
+    def elsewhere(self) -> str:
+        """The decimal mark of a learned column whose texts fit both; in a CSV file, few numbers beside it settle it."""
+        both = self.known.needed | self.known.few
+        return min(both) if len(both) == 1 and self.of_texts is None else self.known.settled
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
@@ -148,7 +159,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
     return replace(layout, types=types, gaps=gaps, rows=rows)
 
 
-def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False) -> list[CsvLayout]:
+def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
     """Choose for each column one type that fits all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
@@ -159,10 +170,8 @@ def read_alike(layouts: Sequence[CsvLayout], format: Format, typed: bool = False
     found = []
     for layout, own in zip(layouts, marks, strict=True):
         gaps = {column: texts for column, texts in layout.gaps.items() if kinds[column] != "text"}
-        # Typed numbers do not tell the mark of texts.
-        other = _rewritten(layout, format, set() if typed else {own[c] for c in own if c not in format.text} - {""})
-        settled = frozenset(() if typed else {own[c] for c in own if EITHER not in layout.types[c]} - {""})
-        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps, rewritten=other, settled=settled))
+        other = _rewritten(layout, format)
+        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps, rewritten=other))
     return found
 
 
@@ -354,8 +363,8 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
         marks = {}
         for column, mark in own.items():
             if mark is None and format.decimal is None and column not in format.text:
-                elsewhere = {other.get(column) for other in clear} - {"", None}
-                mark = _unclear_mark(layout, column, elsewhere or set(own.values()) - {"", None})
+                elsewhere = frozenset({other.get(column) for other in clear} - {"", None})
+                mark = _unclear_mark(layout, column, Marks(elsewhere, frozenset()) if elsewhere else layout.known)
             elif mark is None or (mark == "," and format.decimal == "."):
                 mark = format.decimal or "."
             marks[column] = "" if mark == "." and Types.POINT not in layout.types[column] else mark
@@ -375,13 +384,15 @@ def _clear_mark(types: Types, sep: str) -> str | None:
     return "," if sep != "," or Types.WITH_COMMA in types else None
 
 
-def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
-    types, sep = layout.types[column], layout.sep
+def _unclear_mark(layout: CsvLayout, column: str, marks: Marks) -> str:
+    types, sep, known = layout.types[column], layout.sep, marks.needed | marks.few
+    if layout.of_texts is not None and EITHER in types:
+        return marks.settled  # The separator is not that of the sheet, so such texts may stay texts.
     if Types.POINT not in types:
         # Examples: 950 and 1.234.567; or 7 and "1,5" in a comma-separated file.
         return "," if known == {","} and sep != "," else "."
     dotted = Types.DOTTED in types
-    if sep == "," and (dotted or "," not in known):
+    if sep == "," and ("," not in known or (dotted and marks.settled != ",")):
         return "."
     opposite = [other for other in layout.types.values() if EITHER in other and (Types.DOTTED in other) != dotted]
     if sep == "," or len(known) > 1 or (not known and opposite):
@@ -393,7 +404,19 @@ def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
     return min(known, default="," if sep == ";" and not dotted else ".")
 
 
-def _rewritten(layout: CsvLayout, format: Format, known: set[str]) -> dict[str, str]:
+def _texts(layout: CsvLayout) -> dict[str, list[str]]:
+    """The first different texts of each column, in alphabetical order."""
+    cells = f"SELECT k, trim(v) AS v FROM ({_query(layout)}) UNPIVOT (v FOR k IN (COLUMNS(*)))"
+    first = f"QUALIFY row_number() OVER (PARTITION BY k ORDER BY v) <= {MOST_SEEN + len(GAPS)}"
+    with _connection(layout.name) as connection:
+        rows = connection.execute(f"SELECT k, v FROM (SELECT DISTINCT * FROM ({cells})) {first}").fetchall()
+    found: dict[str, list[str]] = {}
+    for k, text in rows:
+        found.setdefault(k, []).append(text)
+    return found
+
+
+def _rewritten(layout: CsvLayout, format: Format) -> dict[str, str]:
     found = {}
     for k, column in enumerate(layout.names):
         if (learned := format.decimals.get(column)) is None:
@@ -404,7 +427,7 @@ def _rewritten(layout: CsvLayout, format: Format, known: set[str]) -> dict[str, 
             cells = connection.execute(texts)
             while (cell := cells.fetchone()) is not None:
                 fitting &= {*(number.values if (number := measured(cell[0])) else FRACTIONS)}
-        elsewhere = min(known) if len(fitting) > 1 and len(known) == 1 else learned
+        elsewhere = layout.elsewhere or learned if len(fitting) > 1 else learned
         mark = fitting.pop() if len(fitting) == 1 else format.decimal or elsewhere
         if mark != learned:
             found[column] = mark

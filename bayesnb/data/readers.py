@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from math import isfinite
@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import arrow, csv_reader, folders
-from bayesnb.data.amounts import FRACTIONS, GAPS, measured
+from bayesnb.data.amounts import FRACTIONS, GAPS, Marks, marks_among, measured
 from bayesnb.data.csv_reader import CsvLayout, Format
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.tables import Table, require_shape, tables
@@ -44,6 +44,7 @@ class Sheet:
     hidden: tuple[str, ...]  # The names of hidden sheets before this sheet.
     titles: int  # Number of rows above the header.
     empty: int  # Number of formulas without a stored value.
+    marks: Marks  # The decimal marks that the texts need.
     text: Path  # A CSV file with the cells.
 
     @property
@@ -109,7 +110,17 @@ class Source(os.PathLike):
         texts = [sheet.text for sheet in self.sheets] or self.files
         both = zip(texts, self.files.values(), strict=True)
         each = [csv_reader.look(name, file, self.format, self.space) for file, name in both]
-        return csv_reader.read_alike(each, self.format, typed=bool(self.sheets))
+        if self.sheets:
+            each = [replace(one, of_texts=sheet.marks) for one, sheet in zip(each, self.sheets, strict=True)]
+        return csv_reader.read_alike(each, self.format)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The decimal marks that the texts of the files need, in all columns."""
+        if self.layouts:
+            needed, few = (frozenset().union(*own) for own in zip(*(each.known for each in self.layouts), strict=True))
+            return Marks(needed, few)
+        return marks_among(() if self.kind == "text" else arrow.texts_in(self._dataset[0]))
 
     @cached_property
     def names(self) -> list[str]:
@@ -330,7 +341,10 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     frame.to_csv(text := space.path(), index=False, header=False)
     before = names[: names.index(title)] if wanted is None else []
     others = tuple(other for other in names if other != title)
-    return Sheet(title, others, tuple(before), titles, _without_value(file, title), text)
+    # Typed numbers do not tell the mark of texts.
+    columns = zip(*rows[titles + 1 :], strict=True)
+    marks = marks_among([cell for cell in column if isinstance(cell, str)] for column in columns)
+    return Sheet(title, others, tuple(before), titles, _without_value(file, title), marks, text)
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:

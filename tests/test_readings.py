@@ -703,13 +703,16 @@ def test_missing_flags_the_gaps_of_any_feature_column_in_every_container(name, r
 def test_features_of_several_feature_columns_work_in_files_or_are_refused(tmp_path):
     X, y, _ = gappy()
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    for features in ({"when": (nb.Gaussian(), ["elapsed of d"])}, {"of c": (nb.Missing(), ["c=chat", "c=mail"])},
-                     {"of c": (nb.Bernoulli(), ["c=chat", "c=mail"])}):  # fmt: skip
+    gaps = [["c=chat", "c=mail"], ["d", "x"], ["d", "p"], ["elapsed of d", "c=mail", "x"]]
+    for features in (
+        *({"gaps": (own, columns)} for columns in gaps for own in (nb.Missing(), "missing")),
+        {"when": (nb.Gaussian(), ["elapsed of d"])}, {"of c": (nb.Bernoulli(), ["c=chat", "c=mail"])},
+    ):  # fmt: skip
         memory, file = BayesianNB(features).fit(X, y), BayesianNB(features).fit(tmp_path / "t.csv", "y")
         assert file.describe().index.tolist() == memory.describe().index.tolist()
         assert_allclose(file.predict_proba(X), memory.predict_proba(X), atol=1e-12)
     with pytest.raises(RefusedError, match="name each column in an entry of its own"):
-        BayesianNB({"both": (nb.Missing(), ["elapsed of d", "c=mail"])}).fit(tmp_path / "t.csv", "y")
+        BayesianNB({"both": (nb.Gaussian(), ["elapsed of d", "number of b"])}).fit(tmp_path / "t.csv", "y")
     with pytest.raises(ValueError, match="month of d"):
         BayesianNB({"month of d": nb.Missing()}).fit(tmp_path / "t.csv", "y")
 

@@ -138,8 +138,7 @@ class PartSummarizer:
                         f"{some(whole.schema.names)}"
                     )
             made = [column for column in entry.columns or () if whole.schema.owner.get(column, column) != column]
-            done = whole.schema.flags if entry.spec is None else whole.schema.features
-            if entry.together and made and not done.keys() >= {*(entry.columns if entry.spec is None else [entry.key])}:
+            if entry.together and made and entry.key not in whole.schema.features:
                 raise RefusedError(
                     "features[{key!r}] names {column!r}, which a table that is read in parts holds as text until its "
                     "last row: name each column in an entry of its own, or fit a table in memory",

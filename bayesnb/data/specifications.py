@@ -88,6 +88,10 @@ class EstimatorParameters:
     dependence: Any = None
     unknown: Any = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.features, Mapping):
+            object.__setattr__(self, "features", _one_by_one(self.features))
+
     @classmethod
     def of(cls, settings: Any, **others: Any) -> EstimatorParameters:
         return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
@@ -224,6 +228,18 @@ class Missing:
                 f"{type(self.family).__name__} reads its columns together, so none of their cells is missing by "
                 "itself; use Missing for columns that are read one by one"
             )
+
+
+def _one_by_one(features: Mapping[Any, Any]) -> dict[Any, Any]:
+    """``features`` with an entry per column in place of ``Missing`` for several columns, whose cells it flags alone."""
+    found: dict[Any, Any] = {}
+    for key, given in features.items():
+        spec, columns = given if isinstance(given, tuple) and len(given) == 2 else (given, key)
+        spec = Missing() if isinstance(spec, str) and spec == "missing" else spec
+        names = [columns] if isinstance(columns, str) else columns
+        flags = isinstance(spec, Missing) and values_of(spec) is None and isinstance(given, tuple)
+        found |= dict.fromkeys(names, spec) if flags and features.keys().isdisjoint({*names} - {key}) else {key: given}
+    return found
 
 
 def values_of(spec: Any) -> Any:

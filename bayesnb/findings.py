@@ -648,7 +648,8 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     if len(units) > 1 and any(units):
         most = sorted(units.items(), key=lambda each: -each[1])
         shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
-        said = f"numbers in several units (different cells: {shown}){but}, read as levels: convert them to one unit"
+        said = "numbers in several units (different cells: {shown}){but}, read as levels: convert them to one unit, or "
+        said = Message(said + "{leave}", shown=shown, but=but, leave=Cure("drop", column=name))
         yield Remark(name, said, True, asks=True)
         return
     if not units and (found := readings.nearly_recognised(texts)):

@@ -373,7 +373,9 @@ def test_inspect_names_each_reading_and_asks_only_what_the_cells_leave_open():
     assert found["us"][0].families == ("date:elapsed,dmy", "date:elapsed,mdy")
     assert found["price"][0].asks
     assert found["price"][0].families == ("number:,", "number:.")
-    assert "several units" in str(found["weight"][0].said)
+    said = str(found["weight"][0].said)
+    assert "several units" in said
+    assert "one unit, or leave it out" in said
     assert found["weight"][0].serious
     assert found["enzyme"][0].option == ("--na", "enzyme=hemolyzed")
 

@@ -38,7 +38,11 @@ FEWEST = 5
 
 
 SMALL = 0.25
-"""SMALL / √n is a small standard deviation for a correlation, or for the logarithm of a ratio, of n rows."""
+"""SMALL / √n is a small standard deviation for the logarithm of a ratio, or for the skewness, of n rows."""
+
+
+OF_ROOTS = 0.8
+"""From far above, the root of a χ² variate looks like a Normal variate with this standard deviation."""
 
 
 type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
@@ -74,68 +78,92 @@ class Checked:
 class Check:
     """A test statistic of one column, or of two columns, within a class."""
 
-    # ``second`` is -1 if there is only one column. ``scale`` is a function that makes the test statistic more nearly
-    # Normal. ``resolution`` is the smallest standard deviation to assume for the test statistic, if nearly all
-    # replicated tables have the same value.
-
-    # The resolution is used if nearly all replicated tables have the same value.
+    # ``second`` is -1 if there is only one column. ``resolution`` is the smallest standard deviation to assume for the
+    # scaled test statistic, if nearly all replicated tables have the same value.
 
     statistic: str
     first: int
     second: int
-    scale: Callable[[Array], Array]
     resolution: float
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """The checks for one class, and the values of their test statistics, (table, check)."""
-    # ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells.
+    """The checks for one class, and their test statistics, as they are and scaled, (2, table, check)."""
+    # ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells. Scaled
+    # test statistics are more nearly Normal.
     known = ~np.isnan(cells[0])
-    found: list[tuple[Check, Array]] = []
+    found: list[tuple[Check, Array, Array]] = []
     for j, column in enumerate(columns):
         if (n := int(known[:, j].sum())) >= FEWEST:
-            found += [(Check(name, j, -1, scale, step), value)
-                      for name, scale, step, value in _of_column(cells[:, known[:, j], j], column.kind, n)]  # fmt: skip
+            found += [(Check(name, j, -1, step), *values)
+                      for name, step, *values in _of_column(cells[:, known[:, j], j], column.kind, n)]  # fmt: skip
     found += _of_pairs(np.where(known, cells, 0.0), known.astype(float), columns)
-    return [check for check, _ in found], np.reshape([value for _, value in found], (len(found), len(cells))).T
-
-
-def _same(x: Array) -> Array:
-    return x
+    values = [(value, scaled) for _, value, scaled in found]
+    return [check for check, *_ in found], np.moveaxis(np.reshape(values, (len(found), 2, len(cells))), 0, -1)
 
 
 def _positive_log(x: Array) -> Array:
     return np.log(np.maximum(x, 1e-12))
 
 
-def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield each test statistic: its name, transformation, smallest sd and values; ``x`` is (table, row)."""
+def _inverse_root(x: Array) -> Array:
+    return -1 / np.sqrt(np.maximum(x, 1e-12))
+
+
+def _angle(share: Array) -> Array:
+    return np.arcsin(np.sqrt(share))
+
+
+def _rooted(t: Array, skewness: Array) -> Array:
+    """Signed root of the deviance of a Poisson count that is ``t`` standard deviations from its mean."""
+    # A coincidence of two rare events may lie 20 standard deviations above its mean, but it is as probable as one of
+    # Poisson events with the same skewness. The lighter tail of a skew distribution is left as it is.
+    above = t * skewness
+    skew = above > 1e-3
+    u = np.where(skew, above, 1.0)
+    root = np.sqrt(2 * ((1 + u) * np.log1p(u) - u)) / np.where(skew, skewness, 1.0)
+    return np.where(skew, root, t)
+
+
+def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, float, Array, Array]]:
+    """Yield each test statistic: its name, smallest sd, values, and scaled values; ``x`` is (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
-    mean, step = x.mean(axis=1), SMALL / np.sqrt(n)
-    yield "mean", _same, 1 / n if kind in ("count", "binary") else 0.0, mean
+    mean, step, of_roots = x.mean(axis=1), SMALL / np.sqrt(n), 0.5 / np.sqrt(n)
     if kind == "binary":
+        yield "mean", of_roots, mean, _angle(mean)
         return
     away = x - mean[:, None]
     variance = np.square(away).mean(axis=1)
     sd, per_mean = np.sqrt(variance), np.where(mean > 0, mean, 1.0)
     if kind == "count":
-        yield "variance / mean", _positive_log, step, np.where(mean > 0, variance / per_mean, 1.0)
-        yield "share of zeros", _same, 1 / n, (x == 0).mean(axis=1)
-        yield "largest", np.sqrt, 0.5, x.max(axis=1)
+        yield "mean", of_roots, mean, np.sqrt(mean)
+        # n (variance / mean - 1) / 2 is the number of pairs of events in one row, less its mean, per mean number of
+        # events per row.
+        ratio = np.where(mean > 0, variance / per_mean, 1.0)
+        yield "variance / mean", 1.0, ratio, _rooted((ratio - 1) * np.sqrt(n / 2), np.sqrt(2 / n) / per_mean)
+        zeros, largest = (x == 0).mean(axis=1), x.max(axis=1)
+        yield "share of zeros", of_roots, zeros, _angle(zeros)
+        yield "largest", 0.5, largest, np.sqrt(largest)
         return
     if kind == "positive":
-        yield "sd / mean", _positive_log, step, sd / per_mean
-        yield "largest / mean", _positive_log, step, x.max(axis=1) / per_mean
+        spread, largest = sd / per_mean, x.max(axis=1) / per_mean
+        yield "mean", 0.0, mean, _positive_log(mean)
+        yield "sd / mean", step, spread, _positive_log(spread)
+        yield "largest / mean", step, largest, _inverse_root(largest)
     else:
-        yield "sd", _positive_log, step, sd
+        yield "mean", 0.0, mean, mean
+        yield "sd", step, sd, _positive_log(sd)
         z = away / np.where(sd > 0, sd, 1.0)[:, None]
         square = z * z
-        yield "skewness", np.arcsinh, step, (square * z).mean(axis=1)
-        yield "kurtosis", _positive_log, step, np.square(square).mean(axis=1)
-        yield "largest distance / sd", _positive_log, step, np.sqrt(square.max(axis=1))
-    yield "share of most frequent value", _same, 1 / n, _longest_run(x) / n
+        skewness, kurtosis = (square * z).mean(axis=1), np.square(square).mean(axis=1)
+        largest = np.sqrt(square.max(axis=1))
+        yield "skewness", step, skewness, np.arcsinh(skewness)
+        yield "kurtosis", step, kurtosis, _inverse_root(kurtosis)
+        yield "largest distance / sd", step, largest, _inverse_root(largest)
+    run = _longest_run(x) / n
+    yield "share of most frequent value", 1 / n, run, run
 
 
 def _longest_run(x: Array) -> Array:
@@ -147,33 +175,32 @@ def _longest_run(x: Array) -> Array:
     return (place - np.maximum.accumulate(starts, axis=1)).max(axis=1) + 1
 
 
-def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array]]:
+def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array, Array]]:
     """Tests of the dependence of each pair of columns, over the rows in which neither cell is missing."""
     # Two columns of numbers have a correlation, and two columns of levels a mutual information in nats. Numbers and
-    # levels have a correlation ratio, the square root of the share of the variance between levels.
+    # levels have a correlation ratio, the square root of the share of the variance between levels. Scaled, all are
+    # signed roots of χ² variates.
     numbers = [j for j, column in enumerate(columns) if column.kind != "levels"]
     levels = [j for j, column in enumerate(columns) if column.kind == "levels"]
     n = known.T @ known
     found = []
 
-    def add(name: str, first: Sequence[int], second: Sequence[int], value: Array, scale: Any, row: Any = 0.0) -> None:
+    def add(name: str, first: Sequence[int], second: Sequence[int], step: float, value: Array, scaled: Array) -> None:
         for a, i in enumerate(first):
             for b, j in enumerate(second):
                 if n[i, j] >= FEWEST and (first is not second or i < j):
-                    step = max(SMALL / np.sqrt(n[i, j]), np.broadcast_to(row, value.shape[1:])[a, b] / n[i, j])
-                    found.append((Check(name, i, j, scale, step), value[:, a, b]))
+                    found.append((Check(name, i, j, step), value[:, a, b], scaled[:, a, b]))
 
     there = known[:, numbers]
     x = cells[..., numbers]
     x = (x - (x.sum(axis=1) / np.maximum(there.sum(axis=0), 1))[:, None]) * there
+    root = np.sqrt(np.square(x).sum(axis=1))
+    skewness = ((x / np.where(root > 0, root, 1.0)[:, None]) ** 3).sum(axis=1) * np.sqrt(there.sum(axis=0))
     if numbers:
-        # In two columns of 0 and 1, the row that is farthest in both may change the correlation by this much / n. It is
-        # at most one standard deviation, so coincidences of a few ones are not far. A constant counts as a rare value.
-        size = np.maximum(there.sum(axis=0), 1)
-        sd = np.sqrt(np.square(x[0]).sum(axis=0) / size)
-        most = np.where(sd > 0, np.abs(x[0]).max(axis=0, initial=0.0) / np.where(sd > 0, sd, 1.0), np.sqrt(size))
-        most *= [columns[j].kind == "binary" for j in numbers]
-        add("correlation", numbers, numbers, _correlations(x, there), _same, np.multiply.outer(most, most))
+        r, size = _correlations(x, there), np.maximum(n[np.ix_(numbers, numbers)], 1.0)
+        # If the columns are independent, the skewness of a sum of products is the product of their skewnesses / √n.
+        product = skewness[:, :, None] * skewness[:, None]
+        add("correlation", numbers, numbers, 1.0, r, _rooted(r * np.sqrt(size), product / np.sqrt(size)))
     if levels:
         sizes = [columns[j].levels for j in levels]
         starts = np.cumsum([0, *sizes[:-1]])
@@ -181,8 +208,9 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
         # With one indicator per level, a single matrix product per draw counts all pairs of levels of all pairs of
         # columns. All indicators of a missing cell are 0, so the row is left out of the pairs of that column only.
         hot = np.multiply(cells[..., owner] == level, known[:, owner], order="C")
-        add("mutual information", levels, levels, _informations(hot, starts), np.sqrt)
-        add("correlation ratio", levels, numbers, _correlation_ratios(hot, starts, x, there), _same)
+        shared = _informations(hot, starts)
+        add("mutual information", levels, levels, OF_ROOTS, shared, np.sqrt(2 * n[np.ix_(levels, levels)] * shared))
+        add("correlation ratio", levels, numbers, OF_ROOTS, *_correlation_ratios(hot, starts, x, there, skewness))
     return found
 
 
@@ -210,18 +238,22 @@ def _informations(hot: Array, starts: Array) -> Array:
     return np.maximum(cells - own - np.swapaxes(own, 1, 2) + xlogy(n, n), 0.0) / np.maximum(n, 1.0)
 
 
-def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Array:
-    """Correlation ratios between categorical columns and centred numeric columns, (table, levels, numbers)."""
-    swapped = np.swapaxes(hot, 1, 2)
+def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array, skewness: Array) -> tuple[Array, Array]:
+    """Correlation ratios between categorical columns and centred numeric columns, (table, levels, numbers); scaled."""
+    swapped, sizes = np.swapaxes(hot, 1, 2), np.diff(starts, append=hot.shape[2])
     count, total, square = swapped @ known, swapped @ x, swapped @ np.square(x)
-    n, whole, spread = (np.add.reduceat(v, starts, axis=1) for v in (count, total, square))
-    middle = whole**2 / np.maximum(n, 1.0)
-    between = np.add.reduceat(total**2 / np.maximum(count, 1.0), starts, axis=1) - middle
-    variance = spread - middle
+    n, whole, spread = (np.repeat(np.add.reduceat(v, starts, axis=1), sizes, axis=1) for v in (count, total, square))
+    n = np.maximum(n, 1.0)
+    variance = spread - whole**2 / n
     # If all numbers are equal, rounding errors leave a small variance, so treat it as 0.
-    varies = variance > 1e-10 * spread
-    share = np.where(varies, between / np.where(varies, variance, 1.0), 0.0)
-    return np.sqrt(np.clip(share, 0.0, 1.0))
+    varies, p = variance > 1e-10 * spread, count / n
+    within = n * p * (1 - p)
+    # The squared correlation ratio is the sum of the squared correlations with the levels' indicators, times 1 - p.
+    some = varies & (within > 0)
+    r = np.where(some, (total - p * whole) / np.sqrt(np.where(some, within * variance, 1.0)), 0.0)
+    rooted = _rooted(r * np.sqrt(n), (1 - 2 * p) / np.sqrt(np.maximum(within, 1e-12)) * skewness[:, None])
+    share, scaled = (np.sqrt(np.add.reduceat((1 - p) * v**2, starts, axis=1)) for v in (r, rooted))
+    return np.minimum(share, 1.0), scaled
 
 
 ALARM = 0.05
@@ -250,8 +282,9 @@ class PredictiveChecks:
         A line for each test ``statistic`` of a ``class``, the worst first. ``first`` and ``second`` are the columns
         (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
         ``upper`` are mean and interval in replicated tables. ``distance`` is the number of standard deviations from the
-        mean. ``p`` is the two-sided p-value of this check alone. ``p_adjusted`` is the probability that the largest
-        distance in a replicated table is at least this check's ``distance``.
+        mean, on a scale that makes the test statistic nearly Normal. ``p`` is the two-sided p-value of this check
+        alone. ``p_adjusted`` is the probability that the largest distance in a replicated table is at least this
+        check's ``distance``.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -358,19 +391,28 @@ def _table(
     """Return a table of checks, worst first, and the distance above which a check fails."""
     # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
     # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
+    (observed, own), (replicated, scaled) = observed, replicated
     draws, names = len(replicated), [*(column.name for column in columns), None]
-    scaled, own = np.empty_like(replicated), np.empty_like(observed)
-    for k, (check, _) in enumerate(checks):
-        scaled[:, k], own[k] = check.scale(replicated[:, k]), check.scale(observed[k])
     middle = scaled.mean(axis=0)
     away, own = scaled - middle, own - middle
-    squares = np.square(away).sum(axis=0)
     least = np.array([check.resolution for check, _ in checks]) + 1e-9 * np.abs(middle) + 1e-300
-    distance = own / np.maximum(np.sqrt(squares / draws), least)
-    # The observed table takes no part in the mean and the standard deviation of its distance. So the distance of each
-    # replicated table is computed from the other replicated tables too; otherwise it would be too small.
-    others = np.sqrt(np.maximum(squares - away**2 * (draws / (draws - 1)), 0.0) / (draws - 1))
-    chance = np.abs(away * (draws / (draws - 1)) / np.maximum(others, least))
+
+    unit = np.maximum(np.sqrt(np.square(away).mean(axis=0)), least)
+    away, own, least = away / unit, own / unit, least / unit
+    second = np.square(away)
+    sixth = second * second * second
+
+    def scale(second: Array, sixth: Array, n: int) -> Array:
+        # The sixth moment of a Normal variable is 15. With this moment, distances of a heavy-tailed test statistic are
+        # as small as those of others. Otherwise all other failing checks would hide behind them.
+        return np.maximum(np.maximum(np.sqrt(second / n), np.cbrt(np.sqrt(sixth / (15 * n)))), least)
+
+    distance = own / scale(second.sum(axis=0), sixth.sum(axis=0), draws)
+    # The observed table takes no part in the mean and the moments of its distance. So the distance of each replicated
+    # table is computed from the other replicated tables too; otherwise it would be too small.
+    more = draws / (draws - 1)
+    others = (np.maximum(x.sum(axis=0) - more * x, 0.0) for x in (second, sixth))
+    chance = np.abs(away * more) / scale(*others, draws - 1)
     farthest = np.sort(chance.max(axis=1, initial=0.0))
     above = draws - np.searchsorted(farthest, np.abs(distance), side="left")
     low, high = np.quantile(replicated, [0.5 - level / 2, 0.5 + level / 2], axis=0)
@@ -408,7 +450,7 @@ def _table(
         "expected": "mean of the test statistic in replicated tables",
         "lower": "lower end of the interval in replicated tables",
         "upper": "upper end of the interval in replicated tables",
-        "distance": "standard deviations between the observed and the expected value",
+        "distance": "standard deviations between the observed and the expected value, on a nearly Normal scale",
         "p": "p-value of this check alone",
         "p_adjusted": "p-value adjusted for all checks",
     },
@@ -479,7 +521,7 @@ def predictive_checks(
     def checked(tables: Array) -> tuple[list[tuple[Check, Any]], Array]:
         made = [statistics(tables[:, labels.codes == c], columns) for c in range(labels.n)]
         checks = [(check, posterior.labels[c]) for c, (found, _) in enumerate(made) for check in found]
-        return checks, np.concatenate([values for _, values in made], axis=1)
+        return checks, np.concatenate([values for _, values in made], axis=2)
 
     def with_forests(cells: dict[str, Array], theta: Parameters, draw: Array, codes: Array) -> None:
         found = DrawnForests(classifier.dependence.terms, posterior, theta)
@@ -494,6 +536,6 @@ def predictive_checks(
         parts.append(checked(made)[1])
     flags = _flags_of_gaps(observed)
     kept = [k for k, (check, _) in enumerate(checks) if check.second < 0 or not flags[check.first, check.second]]
-    every = values[0, kept], np.concatenate(parts)[:, kept]
+    every = values[:, 0, kept], np.concatenate(parts, axis=1)[..., kept]
     table, threshold = _table([checks[k] for k in kept], columns, *every, probability_of_interval(prob))
     return PredictiveChecks(table, int(draws), threshold, tuple(unchecked), not classifier.believed.naive)

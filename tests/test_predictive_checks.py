@@ -195,6 +195,18 @@ def test_numbers_without_skewness_and_lighter_tails_stay_as_they_are():
     assert_array_equal(_rooted(np.array([-3.0, 3.0, -3.0]), np.array([0.0, 0.0, 2.0])), [-3.0, 3.0, -3.0])
 
 
+def test_the_unit_of_a_column_changes_no_p_value():
+    rng = default_rng(3)
+    X, y = {"x": rng.standard_t(3, 200), "wait": rng.exponential(size=200)}, rng.integers(2, size=200)
+    p = []
+    for unit in (1.0, 2.0**-80, 2.0**80):
+        own = {name: x * unit for name, x in X.items()}
+        clf = BayesianNB({"x": Gaussian(), "wait": nb.families.Exponential()}, random_state=0).fit(own, y)
+        p.append(nb.checks.predictive_checks(clf, own, y).table["p_adjusted"])
+    assert_allclose(p[1], p[0], atol=0.01)
+    assert_allclose(p[2], p[0], atol=0.01)
+
+
 def test_the_sentence_names_the_farthest_check():
     X, y = datasets.penguins()
     found = nb.checks.predictive_checks(BayesianNB(random_state=0).fit(X, y), X, y)

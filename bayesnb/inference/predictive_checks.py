@@ -103,7 +103,7 @@ def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], A
 
 
 def _positive_log(x: Array) -> Array:
-    return np.log(np.maximum(x, 1e-12))
+    return np.log(np.maximum(x, 1e-300))
 
 
 def _inverse_root(x: Array) -> Array:

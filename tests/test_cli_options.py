@@ -115,10 +115,10 @@ def examined_once() -> Iterator[None]:
     """Examine each table once, however many options are tried beside it."""
     known: dict[bytes, list[findings.Remark]] = {}
 
-    def examined(*of: Any, examine: Callable = findings.examine) -> list[findings.Remark]:
-        key = pickle.dumps(of)
+    def examined(*of: Any, marks: Any = None, examine: Callable = findings.examine) -> list[findings.Remark]:
+        key = pickle.dumps((of, marks and marks()))
         if key not in known:
-            known[key] = examine(*of)
+            known[key] = examine(*of, marks=marks)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:

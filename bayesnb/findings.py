@@ -135,7 +135,7 @@ class Remark:
 
     @property
     def urgency(self) -> tuple[bool, ...]:
-        """Sort key: serious findings first, then columns and rows to leave out, then far numbers, then markers."""
+        """Sort key: serious findings, columns and rows to leave out, outlying numbers, missing-value markers."""
         data = self.said.data.values() if isinstance(self.said, Message) else ()
         leaves = self.drop or self.column is None or any(isinstance(v, Cure) and v.option == "drop" for v in data)
         return not self.serious, not leaves, not self.far, not (self.option or self.mark)
@@ -164,7 +164,7 @@ class Findings:
     target : column name or None
         The class column of the table.
     numbers : {column: Number}
-        The readings of columns of text in which :meth:`mended` reads numbers.
+        The text columns that :meth:`mended` converts to numbers, and how each column is read.
     """
 
     remarks: tuple[Remark, ...]
@@ -204,7 +204,7 @@ class Findings:
         return frame
 
     def of_numbers(self, table: Table) -> Findings:
-        """A copy that stores which text columns of the inspected ``table`` hold numbers."""
+        """A copy of the findings that stores which text columns of the inspected ``table`` hold numbers."""
         whole, cures = _with_texts(table), [r.cures[0] for r in self.remarks if r.cures and not r.asks]
         advised = {cure.column: own for cure in cures if isinstance(own := parsed(cure.word), readings.Number)}
         frame = without(whole, marks_of(self.remarks)).drop(columns=[self.target], errors="ignore")
@@ -233,7 +233,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """Return ``given`` plus recommended families, spelled as on the command line; families in ``given`` are kept."""
+    """Add recommended families, spelled as on the command line, to ``given``; families in ``given`` are kept."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:
@@ -269,7 +269,7 @@ class Remarks:
 
     @property
     def likewise(self) -> str:
-        """Text that extends the advice to the other columns, or an empty string."""
+        """Text that extends the advice for the first column to the other columns, or an empty string."""
         advises = (self.first.cures or self.first.drop) and len(self.columns) > 1
         return "; in the same way for the other columns" if advises else ""
 
@@ -363,7 +363,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
 
 
 def looked_at(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """At most ``most`` rows, drawn at random."""
+    """The table ``frame``, or a random sample of ``most`` rows if ``frame`` has more rows."""
     return frame if len(frame) <= most else frame.iloc[few_rows(Table.of(frame), most, 0)]
 
 
@@ -377,8 +377,9 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. Columns in ``declares`` have levels declared
-    by categorical types. ``marks()`` returns the decimal marks of a file, from which columns may have been dropped.
+    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` names the columns whose
+    categorical types declare their levels. ``marks()`` returns the decimal marks of a file, from which columns may have
+    been dropped.
     """
     for name, cells in frame.items():
         if cells.dtype == object and any(type(value).__hash__ is None for value in cells):
@@ -450,7 +451,7 @@ def _examined(
 
 
 def days_of(name: Any) -> str:
-    """The name of the default feature column of a column of dates."""
+    """The name of the feature column that holds the elapsed time of the date column ``name``."""
     return f"elapsed of {name}"
 
 
@@ -548,7 +549,7 @@ def _texts_in(cells: pd.Series) -> list[str]:
 
 
 def _settled(remarks: list[Remark], marks: Callable[[], amounts.Marks]) -> list[Remark]:
-    """If a column fits two decimal marks, prefer the mark that the numbers of other columns need."""
+    """If the decimal mark of a column can be a point or a comma, prefer the mark that the other columns need."""
     if not any(remark.decimal for remark in remarks) or not (decimal := marks().settled):
         return remarks
     found = []
@@ -563,7 +564,7 @@ def _settled(remarks: list[Remark], marks: Callable[[], amounts.Marks]) -> list[
 
 
 def _beyond_bounds(name: Any, numbers: Any, kinds: pd.Series) -> Iterator[Remark]:
-    """Remarks about numbers below all bounds such as "<5", or above all bounds such as ">100"."""
+    """Remarks about numbers smaller than every bound such as "<5", or larger than every bound such as ">100"."""
     measured = [amounts.measured(kind) for kind in kinds.dropna().unique()]
     for signs, where in (("<≤", "below"), (">≥", "above")):
         values = [next(iter(each.values.values())) for each in measured if each and each.bound and each.bound in signs]
@@ -689,7 +690,7 @@ def assumed(remarks: Collection[Remark]) -> Message | None:
 def without(frame: pd.DataFrame, marks: Collection[str], typed: bool = False) -> pd.DataFrame:
     """Read ``marks`` as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers.
 
-    Numbers with a decimal comma become numeric only if ``typed``, as in a CSV file.
+    Numbers with a decimal comma become numeric only if ``typed`` is true, as for a CSV file.
     """
     if not marks:
         return frame
@@ -808,7 +809,7 @@ MANY_LEVELS = 20
 
 
 def _as_text(held: pd.Series, levels: pd.Series) -> Remark | None:
-    """A remark about numbers written as text, perhaps beside a few other texts."""
+    """A remark about a column of numbers stored as text, perhaps with a few cells that are no numbers."""
     name, k, texts = held.name, len(levels), held.str.strip()
     # Codes such as 000123 stay text, although each of them parses as a number.
     # Few levels such as 19,25 and 38,5 are numbers; 1,2 and 1,3 may be two choices each.
@@ -990,7 +991,7 @@ def far_from_others(values: pd.Series) -> Message | None:
 
 
 def _zeros_apart(held: pd.Series, least: float = 0.0) -> bool:
-    """Whether all other numbers have one sign, and zeros are far from them."""
+    """Whether all nonzero numbers have the same sign and lie far from 0."""
     held = -held if held.max() <= 0 else held
     above = held[held > 0]
     apart = held.min() >= 0 and len(held) >= FEWEST_CELLS and above.nunique() >= 20
@@ -1015,7 +1016,7 @@ def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
 
 
 def _alike_in_zeros(frame: pd.DataFrame, remarks: Sequence[Remark]) -> list[Remark]:
-    """Make the remarks about coordinates, or other columns that are 0 in the same rows, agree on what 0 means."""
+    """Give 0 the same meaning in the remarks about columns, such as coordinates, that are 0 in the same rows."""
     found, groups = list(remarks), dict[bytes, list[Any]]()
     for name in frame.select_dtypes("number"):
         if (zeros := (frame[name] == 0).to_numpy(bool, na_value=False)).sum() >= 3 and frame[name].nunique() > 20:
@@ -1210,7 +1211,7 @@ UNUSUAL = 5e-3
 
 
 def _without_group(x: Array) -> tuple[Array, Array]:
-    """Split sorted numbers into usual numbers and a distant group at one end, if only this group makes them skewed."""
+    """Split sorted, skewed numbers into numbers that are not skewed and, if possible, a distant group at one end."""
     skew, most = pd.Series(x).skew(), len(x) // 5
     for place in (x, np.log(x)) if x[0] > 0 else (x,) if x[0] == 0 else ():
         gaps = np.diff(place)
@@ -1310,7 +1311,7 @@ def _correlations(x: pd.DataFrame) -> Array:
 
 
 def _errors(x: Array, y: Array) -> int:
-    """Number of outliers (at most 1 % of rows, plus one) from a nearly linear relation of x and y; 0 if nonlinear."""
+    """Number of outliers (1 % of rows plus one, at most) from a nearly linear relation of x and y; otherwise 0."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < max(FEWEST_CELLS, len(x) / 2):
         return 0

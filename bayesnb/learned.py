@@ -110,7 +110,7 @@ def counts_of(settings: EstimatorParameters, held: Classifier) -> DependenceStat
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Whether ``one`` counts no pairs and intervals, or counts the same pairs and intervals as ``other``."""
+    """Whether ``one`` has no counts of pairs and intervals, or counts the same pairs and intervals as ``other``."""
     mine, theirs = (counts_of(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 

@@ -70,8 +70,8 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """Joint distribution of a missing cell and the class: its values, p(value, class) and the omitted probability.
 
-    ``log_joint`` maps values of the cell, (value,), to log p(class, row), (value, class). ``log_row`` is the log
-    probability of the other cells.
+    The function ``log_joint`` returns log p(class, row), (value, class), for given values of the cell, (value,).
+    ``log_row`` is the log probability of the other cells.
     """
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
@@ -290,8 +290,8 @@ def _joint_of_column(
 ) -> tuple[Array, float]:
     """Joint distribution, (value, class), of a table column and the class; also the omitted probability.
 
-    ``parts`` lists the encoded columns, (feature, position), that are made from the cell. If a column of the model
-    indicates missing cells, the last value is "missing".
+    ``parts`` lists the encoded columns, (feature, position), that are made from the table column. If a column of the
+    model indicates missing cells, the last value is "missing".
     """
     schema = classifier.schema
     named = [schema.features[name].columns[j] for name, j in parts]
@@ -337,7 +337,7 @@ def _together(joints: list[Array]) -> Array:
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """Apply :func:`joint_of` to a missing cell; ``before``, (class,), is log p(class, row) without this cell."""
+    """The result of :func:`joint_of` for a missing cell; ``before``, (class,), is log p(class, other cells)."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)

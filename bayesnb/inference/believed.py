@@ -1,7 +1,7 @@
-"""The posterior of naive Bayes and, if the model has a dependence, of its exponents, as one object.
+"""One object for the posterior of naive Bayes and, if the model has a dependence, of the dependence's exponents.
 
 By default, the posterior for a new row is conditioned on the learned rows and the new row. If the model has exponents,
-it is conditioned on the learned rows only (``docs/theory/ratio-of-averages.md``).
+the posterior is conditioned on the learned rows only (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy with another dependence (``None`` for naive Bayes) and the default ``given``."""
+        """A copy with another dependence (``None`` for naive Bayes) and with ``given`` reset to its default."""
         found = replace(self, dependence=dependence)
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
@@ -77,7 +77,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """1 if the posterior is conditioned on data and row, 0 if it is conditioned on data alone."""
+        """The power of a new row's likelihood: 1 if the posterior is given data and row, 0 if it is given data only."""
         return int(self.given == "row")
 
     @property
@@ -164,7 +164,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """The names of the terms, their leave-one-out log densities (row, class, term), and MCMC diagnostics."""
+        """The names of terms, such as columns; leave-one-out log densities (row, class, term); MCMC diagnostics."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = pieces.left_out(self.posterior, data, labels, sampled)

@@ -121,7 +121,8 @@ def errors_of_classes(
 ) -> Array:
     """Draw an error of log p(row | class) for each chain and class, the same for all rows, (chain, class).
 
-    Near ``shares``, these errors change the estimated class frequencies as much as errors of the learned parameters do.
+    If the estimated class frequencies are near ``shares``, the drawn errors change the estimate as much as errors of
+    the learned parameters do.
     """
     # The learned parameters θ are uncertain, too (a two-step estimate, Murphy and Topel 1985). New rows could inform
     # them, but if the model is wrong, they mislead: in simulations with dependent columns, 89 % intervals of the joint
@@ -301,7 +302,7 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
 
 
 def cure_of(estimate: pd.Series, name: str) -> Spelled:
-    """How to predict with the class frequencies ``estimate``; ``name`` is their variable in the Python code."""
+    """How to predict with the class frequencies ``estimate``, a variable called ``name`` in the Python code."""
     # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
     # estimated frequency is 0 stays possible.
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)

@@ -173,7 +173,7 @@ class Classifier(FittedModel):
         return data, labels
 
     def require_learned(self, weights: Array, otherwise: str | Message = OTHER_ROWS) -> None:
-        """Raise ``ValueError`` unless ``weights``, (class,), are the class weights of the learned rows."""
+        """Raise ``ValueError`` unless ``weights``, (class,), are the total weights of each class's learned rows."""
         if not np.allclose(weights, self.statistics.rows):
             both = self.statistics.rows.tolist(), weights.tolist()
             learned, given = (
@@ -192,7 +192,10 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False, whole: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """Like :meth:`log_left_out`, with diagnostics of features sampled by MCMC; ``refit`` is as in ``loo``."""
+        """Like :meth:`log_left_out`, with diagnostics of features sampled by MCMC.
+
+        ``refit`` is whether to run MCMC again without a row whose importance weights are unreliable.
+        """
         data, labels = self.learned(X, y, sample_weight, whole)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -220,7 +223,7 @@ class Classifier(FittedModel):
     if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            """Raise ``AttributeError``; for a method that learns or saves, the message refers to the estimator."""
+            """Raise ``AttributeError``; for methods that learn or save, the message says to call the estimator."""
             if name in ("fit", "partial_fit", "forget", "merge", "discount", "save"):
                 said = f"Classifier has no {name!r}, because it cannot learn: call clf.{name}(...) on the BayesianNB"
                 raise AttributeError(f"{said} that it was made from, then make it anew", name=name, obj=self)
@@ -429,7 +432,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value, without the cached properties of its dataclass instances; copy each instance only once."""
+    """Copy a value, and each dataclass instance in the value once, without cached properties."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]

@@ -44,10 +44,10 @@ def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = No
     Returns
     -------
     DataFrame (column, ...)
-        The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, if a model with
-        only this column replaces the class frequencies. ``without`` is the increase in log loss per row without this
-        column; negative if leaving out the column helps. ``alone_se`` and ``without_se`` are standard errors.
-        ``attrs["says"]`` summarizes the table.
+        The most informative column comes first. ``alone`` is the decrease in log loss per row, in nats, from predicting
+        the class frequencies to predicting with this column alone. ``without`` is the increase in log loss per row
+        without this column; negative if leaving out the column helps. ``alone_se`` and ``without_se`` are standard
+        errors. ``attrs["says"]`` summarizes the table.
 
     Notes
     -----

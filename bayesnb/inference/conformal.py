@@ -58,7 +58,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Array:
-    """The :func:`counts` of full conformal prediction: each new row joins the learned rows, once in each class.
+    """The :func:`counts` of full conformal prediction: each new row is learned with each class in turn.
 
     References
     ----------
@@ -93,7 +93,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """A feature's log densities of learned rows without the new row and with the new row, and of the new row."""
+    """A feature's log densities of learned rows before and after learning a new row, and of the new row."""
     # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
     # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
     # out of its own class. The third array is the log density of the new row given D, (1, class).
@@ -111,7 +111,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """Log class probabilities of each row, (row, class), given the other rows' labels and a new label ``candidate``."""
+    """Log class probabilities of each row, (row, class), given the other rows' labels and one label ``candidate``."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)

@@ -61,7 +61,7 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 
 
 class OneWord:
-    """Moments of the likelihood θ^n of a word with n occurrences, where θ has a Beta distribution.
+    """Moments of the likelihood θ^n of a word that occurs n times; θ, the word's probability, has a Beta distribution.
 
     Each row of ``x`` holds a word's position in the vocabulary and its count.
     """
@@ -248,7 +248,7 @@ def in_one(lines: pd.DataFrame, rest: Array) -> pd.DataFrame:
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Shift log-likelihoods of words, (..., word, class), so that each row's likelihoods of the classes have mean 1."""
+    """Shift log-likelihoods of words, (..., word, class), so that a row's likelihoods average 1 over the classes."""
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
     mean = (whole - relative(whole, -1))[..., rows, :1]

@@ -50,7 +50,7 @@ CELLS = 2**18
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of ln p(class, row), up to a constant, as functions of each class's share t of the prior."""
+    """Bounds of ln p(class, row), up to a constant, as functions of t, each class's share of the prior weight."""
 
     # ``low`` and ``high``, (row, class), are the parts of the bounds that do not depend on the share. ``own_low`` and
     # ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell. ``seen``, (class,
@@ -186,7 +186,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """Maximize ``value`` over the shares of classes a and b, whose sum is fixed; return all shares."""
+    """Maximize ``value`` by moving prior weight between classes a and b; return the shares of all classes."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -315,7 +315,7 @@ def _bounds(
     classifier: Classifier, data: Data, cells: Mapping[Any, Array], n: int, s: float | None, priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:  # fmt: skip
-    """Combine the bounds of all features and of the class; ``cells`` holds the features whose Dirichlet priors vary."""
+    """Combine the bounds of class prior and features; ``cells`` holds the features whose Dirichlet priors vary."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)

@@ -84,7 +84,7 @@ def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
 
 
 def _as_frame(costs: Any, classes: Sequence[Any] | Array) -> str:
-    """Python code that converts nested dictionaries of costs to a frame, with the classes as its rows."""
+    """The text of Python code that converts nested dictionaries of costs to a data frame with the classes as rows."""
     if not isinstance(costs, Mapping) or not costs or not all(isinstance(row, Mapping) for row in costs.values()):
         return "pd.DataFrame(costs, index=[classes], columns=[decisions])"
     labels, inner = {*classes}, {key for row in costs.values() for key in row}

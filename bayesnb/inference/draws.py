@@ -71,7 +71,7 @@ class PosteriorDraws:
         return found[..., 0], found[..., 1] * self.widening(data, n_rows)[:, None, None]
 
     def widening(self, data: Data, n_rows: int) -> Array:
-        """Factor by which Monte Carlo errors exceed those of independent draws, (row,)."""
+        """Factor by which each row's Monte Carlo errors exceed the errors of independent draws, (row,)."""
         believed = self.believed
         how = believed.power, self.draws, data, n_rows, believed.offset
         return np.sqrt(self.draws / believed.posterior.effective(*how))
@@ -89,7 +89,7 @@ def seed_of_rows(seed: Any) -> int:
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """For ``n`` draws, the quantile levels one Monte Carlo standard error below and above each of ``shares``."""
+    """The quantile levels one Monte Carlo standard error (of ``n`` draws) below and above each of ``shares``."""
     # The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half
     # of the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]

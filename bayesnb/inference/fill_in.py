@@ -140,7 +140,7 @@ def fill_in(
 
 
 def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
-    """If the cell is of a ``Bounded`` column, mark it as a number; return the row and its log p(class, row)."""
+    """Mark a missing cell of a ``Bounded`` column as a number, not a bound; return the row and log p(class, row)."""
     schema = classifier.schema
     reading = schema.readings.get(owner := schema.owner.get(column))
     if not isinstance(reading, Bounded) or column != (names := reading.names(owner))[1]:

@@ -31,7 +31,7 @@ POWERS = np.linspace(0, 10, 41)
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class, grouped by which cells are missing and which equal the predicted row's cells."""
+    """The learned rows of a class, grouped by two patterns: missing cells, and cells equal to the predicted row's."""
 
     # ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1
     # if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
@@ -70,7 +70,7 @@ class Removal:
 
 
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
-    """The k rows of a class whose removal raises (``sign`` 1) or lowers (-1) the score of the class most.
+    """The k rows of a class whose removal changes the class's score most: upwards if ``sign`` is 1, downwards if -1.
 
     At most ``nodes`` branches of the search tree are examined. The bound on the score holds for all branches, examined
     or not.
@@ -245,7 +245,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Per feature, the posterior concentration of the row's level, and the sum over all levels, (2, class, column)."""
+    """Per feature, the posterior concentration of the row's level, and the total of all levels, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):

@@ -1,4 +1,4 @@
-"""What further rows would change: the expected loss, with a predictive interval, and the regret of plug-ins."""
+"""The effect of further rows on the expected loss, with a predictive interval, and on the regret of plug-ins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw a feature's sufficient statistic in further rows, given ``theta``; ``rows`` is their number per class."""
+    """Draw a feature's statistic in further rows, given ``theta``; ``rows`` is the number of further rows per class."""
     # ``s`` is the statistic of the learned rows. ``share``, (column,), is the share of cells that are not missing.
     # ``read`` encodes cells, if the family draws cells instead of statistics.
     n = rng.binomial(rows[:, None], share)
@@ -238,7 +238,7 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """How much smaller the expected loss of each row is because the exponents were learned from its label, (row,)."""
+    """By how much learning the exponents from a row's own label lowers the expected loss of the row, (row,)."""
     # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
     # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
     # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).

@@ -79,11 +79,11 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large (below 1: too small); 1 without evidence.
+        """The factor by which log-odds of naive Bayes are too large (below 1 if too small); 1 without evidence.
 
-        The 89 % interval of the exponent decides, whatever interval is displayed. If it reaches 0, return the smallest
-        factor that it allows. If it excludes 1 but the Bayes factor is at most 20, the evidence is weak, and no other
-        ``dependence`` is advised.
+        The 89 % interval of the exponent is used, whatever interval is displayed. If the interval reaches 0, return the
+        smallest factor that the interval allows. If the interval excludes 1 but the Bayes factor against naive Bayes is
+        at most 20, the evidence is weak, and no other ``dependence`` is advised.
         """
         # The whole interval may be below 0, if the columns together are misleading.
         size = 1 / max(self._ends[1] if self._unbounded else float(self.exponent["mean"]), 0.01)
@@ -119,7 +119,7 @@ class Independence:
 
     @property
     def evidence(self) -> Message:
-        """Outlying numbers, dependent pairs and the size of the log-odds as a message, without advice."""
+        """A message about outlying numbers, dependent pairs and too large or too small log-odds, without advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -235,8 +235,8 @@ def independence(
     X, y, sample_weight
         Exactly the learned rows.
     prob : float, optional
-        Probability of the displayed intervals, by default ArviZ's ``stats.ci_prob`` (0.89). The sentence always judges
-        the 89 % interval of the exponent.
+        Probability of the displayed intervals, by default ArviZ's ``stats.ci_prob`` (0.89). The printed advice always
+        uses the 89 % interval of the exponent.
 
     Returns
     -------
@@ -249,12 +249,10 @@ def independence(
         If there are features sampled by MCMC, learned rows without a label, more than 200 columns, or a posterior that
         is improper when a row is left out.
 
-    Notes
-    -----
-    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. The column ``gain`` is
-    computed from at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so two columns of numbers
-    have at most ln 4 = 1.39 nats. For ``gain``, numbers are cut into 16 intervals, which hide differences within an
-    interval: modelling a strong dependence can gain more.
+    Notes ----- Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. The column
+    ``gain`` is computed from at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so two
+    columns of numbers have at most ln 4 = 1.39 nats. For ``gain``, numbers are cut into 16 intervals. A dependence
+    within the intervals is hidden, so modelling a strong dependence can gain more than ``gain``.
 
     Examples
     --------

@@ -65,7 +65,8 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    ``before`` is the prior, as a ``Posterior`` without rows. An improper prior raises ``ImproperError``.
+    The argument ``before`` is the prior, a ``Posterior`` that has learned no rows. An improper prior raises
+    ``ImproperError``.
 
     Examples
     --------
@@ -225,10 +226,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     ValueError
         If there is only one class, if a label is missing, or if rows without a label were learned.
 
-    Notes
-    -----
-    Column ``wrong`` allows for overlapping classes, in which correct labels can be improbable. The share of wrong
-    labels has a uniform prior from 0 to 1/2, and all wrong classes are equally probable.
+    Notes ----- If classes overlap, correct labels can be improbable; column ``wrong`` takes the overlap into account.
+    The share of wrong labels has a uniform prior from 0 to 1/2, and all wrong classes are equally probable.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class, or if a family does
     not fit. With a ``dependence``, the ranking of the rows is reliable, but the expected number of wrong labels is not

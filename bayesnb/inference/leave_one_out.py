@@ -128,7 +128,8 @@ SCORED = 2000
 def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
     """Held-out scores of the learned rows, or of a random sample of 2,000 learned rows.
 
-    ``frequencies`` is the log loss of the class frequencies. ``folds`` is present if rows were held out in folds.
+    ``frequencies`` is the log loss of predicting the class frequencies. The key ``folds`` exists if rows were held out
+    in folds.
     """
     # A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
     # dependence, each row is left out, and importance sampling removes the label's effect on the exponents.

@@ -141,7 +141,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """``Moments`` under naive Bayes, given the data; also given the row with label ``c``, unless ``c`` is None."""
+    """``Moments`` under naive Bayes, given the data and, if ``c`` is not None, the row with label ``c``."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)

@@ -126,7 +126,7 @@ def _rooted(t: Array, skewness: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, float, Array, Array]]:
-    """Yield each test statistic: its name, smallest sd, values, and scaled values; ``x`` is (table, row)."""
+    """Yield (name, lower limit of the sd, values, scaled values) of each test statistic of ``x``, (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
@@ -369,7 +369,7 @@ def replicated(
 ) -> Array:  # fmt: skip
     """Tables from the posterior predictive, (table, row, column), without missing cells.
 
-    ``connect`` makes the drawn columns dependent by changing cells in place.
+    The function ``connect`` changes drawn cells in place to make columns depend on each other.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
@@ -388,7 +388,7 @@ def replicated(
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """Return a table of checks, worst first, and the distance above which a check fails."""
+    """Return a table of checks, worst first, and the distance from the expected value above which a check fails."""
     # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
     # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     (observed, own), (replicated, scaled) = observed, replicated

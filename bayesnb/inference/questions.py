@@ -39,7 +39,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """The static type of a question, which can be called as ``f(model, ...)`` or ``model.f(...)``."""
+    """The type, for type checkers, of a function that can be called as ``f(model, ...)`` or ``model.f(...)``."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -197,7 +197,7 @@ def by_group() -> dict[str, list[Question]]:
 
 
 def if_you_want() -> str:
-    """The table of questions as reStructuredText: what you want, and which function to call."""
+    """A list, as reStructuredText, of the purposes that users may have and the function to call for each purpose."""
     lines = []
     for group, questions in by_group().items():
         lines += [f"*{group}*", "", *(f"* {each.want}: {each.role}" for each in questions), ""]

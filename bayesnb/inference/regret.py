@@ -52,7 +52,7 @@ def _cross_entropy(stated: Array, true: Array) -> Array:
 
 
 def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Each row's regret, (row,), if the log probabilities ``stated`` replace ``predictive``; both are (row, class).
+    """Each row's regret, (row,), of predicting log probabilities ``stated`` if ``predictive`` holds; both (row, class).
 
     The regret is infinite if every class is impossible in ``stated``.
     """

@@ -304,7 +304,7 @@ class Reals:
 
 
 def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tuple[Any, Any, Any]]:
-    """Join categorical and binary columns into one factor, and Normal columns into another factor."""
+    """Join categorical and binary columns into one factor of the likelihood, and Normal columns into another factor."""
     others: list[tuple[Any, Any, Any]] = []
     trials: list[tuple[Array, Array]] = []
     reals: list[tuple[Array, ...]] = []

@@ -207,7 +207,8 @@ class _Draws:
         """Draw the exponents from their posterior, given the rows X, y from which they were learned.
 
         The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have ``b_cell`` (class,
-        cell), intercepts per level or interval, and ``d`` (class, deviation), the exponents of each class minus ``w``.
+        cell), intercepts per level or interval, and ``d`` (class, deviation), the differences between a class's
+        exponents and ``w``.
         """
         from xarray import DataTree
 
@@ -315,7 +316,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Log probability of each row's class, times the row's weight, and a drawn class, both (chain, draw, row)."""
+    """Return (log probability of the row's class times the row's weight, drawn class), each (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

@@ -98,7 +98,7 @@ class Scorecard:
     cure : Cure, optional
         What to try if the model is overconfident.
     gain : (float, float)
-        Interval of the mean, over rows, of the log loss of the class frequencies minus the log loss of the model.
+        Interval of the mean log loss of the class frequencies minus the mean log loss of the model.
     shifted : bool
         Whether the model is overconfident mostly because the classes have other frequencies than it expected.
     rare : {class: rows}
@@ -351,7 +351,7 @@ def scorecard_of(
 
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
-    """The part of the mean log loss that is due to the rows ``some``, minus its expectation."""
+    """The contribution of the rows ``some`` to the mean log loss minus the expected mean log loss."""
     entropy = -(np.exp(log_proba) * np.where(log_proba > -np.inf, log_proba, 0.0)).sum(axis=1)
     return float((-scoring.own(log_proba, codes) - entropy)[some].sum() / len(codes))
 
@@ -457,7 +457,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
 
 
 def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
-    """Describe the scores in a model file; ``chosen`` is True if the dependence was chosen on the scored rows."""
+    """A text about the scores in a model file; ``chosen`` is True if the dependence was chosen on the scored rows."""
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"

@@ -92,7 +92,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
 
 
 def _share_below(values: Array, ordered: Array) -> Array:
-    """The share of the numbers ``ordered`` below each value; equal numbers count half."""
+    """For each value, the share of the sorted numbers ``ordered`` that are smaller; equal numbers count half."""
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return (below + up_to) / (2 * len(ordered))
 
@@ -117,7 +117,7 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """Each row's bin of confidence; its confidence, minus 1 if the prediction is right; and the number of bins."""
+    """Return (bin of the row's confidence, confidence minus 1 if right or minus 0 if wrong, number of bins)."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 

@@ -189,8 +189,8 @@ def factors(
 ) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
     """The factors of the class probabilities and of each feature, by name; a ``Hurdle`` feature has two factors.
 
-    The second dictionary holds the log density of the rows, (row, class), for each feature whose prior cannot be raised
-    to a power, such as a mixture.
+    The second returned dictionary holds the log density of the rows, (row, class), for each feature whose prior cannot
+    be raised to a power, such as a mixture.
     """
     rule = estimate_rule(estimate)
 
@@ -263,9 +263,9 @@ def sensitivity(
         probability. ``largest`` is the largest change of a class probability in any row. ``log_evidence`` is the change
         of the log evidence in nats (NaN under an improper prior). ``flat`` is True if no power changes the prior.
 
-        With ``by="row"``, each column is a pair of a part ("prior" or "likelihood") and a factor. The values are signed
-        changes of the probability of the predicted class. All changes are derivatives with respect to log2(s) at s = 1,
-        if s is the power of the prior or likelihood.
+        With ``by="row"``, each column is labelled by a pair: "prior" or "likelihood", and a factor. The values are
+        signed changes of the probability of the predicted class. All changes are derivatives with respect to log2(s) at
+        s = 1, where s is the power of the prior or likelihood.
 
         ``attrs["left_out"]`` lists the features whose priors cannot be raised to a power (``Ordinal``, ``PolyaTree``,
         ``Mixture``, ``Rounded``). These features have no row in the table, and "(all)" keeps their priors.

@@ -57,8 +57,8 @@ def verify(
     Returns
     -------
     Agreement
-        ``.agrees`` is the result. ``.to_frame()`` and ``.plot()`` compare all quantities, ``.plug_ins`` the class
-        probabilities.
+        ``.agrees`` is whether draws and closed form agree. ``.to_frame()`` and ``.plot()`` compare all quantities;
+        ``.plug_ins`` compares the class probabilities.
     Verdict
         The result with ``stage="exponents"``. ``.parameters`` compares the exponents. ``.probability`` is the largest
         difference of a class probability. ``str`` gives a summary.

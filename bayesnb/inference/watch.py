@@ -58,7 +58,7 @@ class MeanAndSpread(NamedTuple):
         return cls(n, m, second * n / max(n - 1, 1.0), kurtosis, error)
 
     def changes(self, old: MeanAndSpread) -> tuple[int, int]:
-        """The signs of the changes of mean and spread since ``old``, 0 if within three standard errors."""
+        """The signs of the changes of mean and spread from ``old``; 0 if a change is within three standard errors."""
         if self.n < 1 or old.n < 2:
             return 0, 0
         # A mean is compared by the larger variance, so that a change of the spread is not mistaken for one of the mean.
@@ -105,7 +105,7 @@ class Reader(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels; ``places`` is each code's position in ``counts``, NaN for levels to skip."""
+    """Counts of levels; ``places[code]`` is the position of a level in ``counts``, NaN for a level to skip."""
 
     # Given the counts, every row is equally likely to have come last.
 
@@ -373,7 +373,7 @@ class Line:
 
     @property
     def _best(self) -> tuple[Bets, Array]:
-        """The ``Bets`` with the largest capital, and their sums since the start of their most successful bet."""
+        """The ``Bets`` with the largest capital, and the sums over the rows since their most successful bet began."""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
         return best, since[_log_bet(since).argmax()]
@@ -621,8 +621,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Of dates, only the elapsed time is watched, and only earlier dates raise an alarm. A stream has later dates than the
     learned rows, and its rows lie in few months, weekdays or hours, so these differences are no evidence of a change.
 
-    For a column without declared levels, the levels are found in √n random rows of the n learned rows of each class.
-    All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
+    For a column without declared levels, the levels are taken from a random sample of √n of the n learned rows of each
+    class. All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).
 
     Examples
     --------

@@ -77,7 +77,7 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _writable(a: Any) -> Any:
-    """A view without write protection: numba would compile a loop again for a protected array, such as one of pandas.
+    """A writable view of an array: numba would compile a loop again for a read-only array, such as an array of pandas.
 
     No loop writes to its input.
     """
@@ -89,10 +89,10 @@ def _writable(a: Any) -> Any:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether to run a compiled loop over ``cells`` cells, not its bit-identical numpy form.
+    """Whether a table of ``cells`` cells is worth a compiled loop instead of bit-identical numpy code.
 
-    The compiler is loaded only after numpy has worked for about one second, because loading takes as long. The answer
-    is False for fewer than ``from_`` cells.
+    Loading the compiler takes about one second, so the compiler is loaded only after numpy has worked for one second.
+    The answer is False for fewer than ``from_`` cells.
     """
     global _answered
     if cells < from_:

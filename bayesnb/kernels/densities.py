@@ -72,8 +72,8 @@ class Students:
     def summed(self, x: Array, codes: Array | None = None) -> Array:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
-        ``codes`` are the classes of learned rows. If they are given, return the leave-one-out log density of each row
-        in its class, (row,). This density is Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
+        ``codes`` are the classes of learned rows. If ``codes`` is given, return the leave-one-out log density of each
+        row in its class, (row,). This density is Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
@@ -116,7 +116,7 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Set ``product`` to ∏ (1 + sign z²) - 1 of each run of columns, and ``lead`` to the sum of ``top`` of all columns.
+    """Set ``product`` to ∏ (1 + sign z²) - 1 per run (columns of equal power), and ``lead`` to the sum of ``top``.
 
     ``row`` holds positions of rows, ordered by class. If ``own`` (the class of each row) is given, each row is
     evaluated only in its class.
@@ -373,7 +373,7 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """Apply :func:`gather` to sparse 0/1 cells: sum an all-zero row, and correct the sum for each stored cell."""
+    """Apply :func:`gather` to sparse 0/1 cells: sum an all-zero row, then add a difference per stored 1."""
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)
     total = products(codes, np.where(finite, one - zero, 0.0)) + np.where(finite, zero, 0.0).sum(-1)[..., None, :]

@@ -60,7 +60,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
     """Eliminate the nodes of the graph in order, with one step per node.
 
     The first array of a step holds the log weights of the node's edges. The second array holds, for each remaining
-    edge, the share of its weight that this step has added.
+    edge, the fraction of the edge's weight that this step has added.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):

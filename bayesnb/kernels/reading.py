@@ -169,7 +169,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """The distinct integers of each column: ``low[column] + place`` occurs if ``held[column, place]`` is true."""
+    """The distinct integers of each column: ``held[column, i]`` is whether ``low[column] + i`` occurs."""
 
     low: Array
     held: Array
@@ -267,7 +267,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """The code of the interval that contains each x: ``paths[k]`` if k edges are at most x; -1 for NaN.
+    """The code of the interval that contains each x: ``paths[k]``, where k is the number of edges up to x; -1 for NaN.
 
     ``paths`` has one more entry than ``edges``.
     """

@@ -189,8 +189,8 @@ def _count_pairs(
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
     """For each block of rows, weighted sums of deviations from a value v, (block, class, 8, column).
 
-    The eight numbers are Σ w, v, Σ w (x - v), Σ w (x - v)², and the weight of the values other than 0, in this order;
-    the rounding error of each Σ follows the Σ. NaN adds nothing. If ``centred`` is true, v is the first
+    The eight numbers are Σ w and its rounding error, v, Σ w (x - v) and its rounding error, Σ w (x - v)² and its
+    rounding error, and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first
     value of the class in the block; otherwise, v is 0.
     """
     # In numpy a cell takes about four times as long as one of the loops below.
@@ -316,7 +316,7 @@ def _zeros(cells: Array) -> int:
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """Compute the result of :func:`_moments`, bit by bit: both functions add row by row."""
+    """Compute the bit-identical result of :func:`_moments`, because both functions add the rows in the same order."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
     # Classes with similar numbers of rows are summed together, padded with rows of weight 0.

@@ -219,8 +219,8 @@ def weigh(
 
     Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
     ``counts`` holds the weight of the rows that reach a node. Three arrays (tree, node) are filled with log marginal
-    likelihoods. ``of_node`` is for the rows that reach the node, and ``of_known`` for the rows that reach its children.
-    ``below`` is averaged over all prunings below the node.
+    likelihoods. ``of_node`` is for the rows that reach the node, and ``of_known`` for the rows that reach the node's
+    children. ``below`` is averaged over all prunings of the subtree below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):
@@ -359,8 +359,8 @@ def log_ratios(counts: Array, base: Array, strength: float, less: float, found: 
     """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
 
     ``counts`` (class, partition, node) is the total weight of the rows of a class that stop in a node. ``base``
-    (partition, node) is the total weight of the rows of all classes. To leave out a row, its weight ``less`` is
-    subtracted from the counts of its class. Nodes with smaller counts have the value 0.
+    (partition, node) is the total weight of the rows of all classes. To leave out a row, the row's weight ``less`` is
+    subtracted from the counts of its class. Nodes whose count is smaller than ``less`` have the value 0.
     """
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)

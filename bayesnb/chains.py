@@ -93,9 +93,9 @@ GOOD_K = 0.7
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pareto-smoothed importance weights of posterior draws, to leave out one table cell at a time.
+    """Importance weights, smoothed by a Pareto distribution, that turn posterior draws into draws without one cell.
 
-    ``weight`` (cell,) holds the weight of each cell's row.
+    The array ``weight`` (cell,) holds the sample weight of the row that contains each cell.
 
     Returns
     -------
@@ -201,7 +201,7 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest r_hat if all draws are independent; ``cells`` is the number of parameters."""
+    """The 0.99 quantile of the largest r_hat of ``cells`` parameters if all draws are independent."""
     halves = 2 * chains
     # By Bonferroni's inequality, one parameter exceeds it with probability 0.01 / cells.
     # r_hat² is about 1 + v / σ² (Gelman and Rubin 1992), where v is the variance of the half-chain means. If all M

@@ -84,7 +84,7 @@ LENIENT = ("fill_in",)
 
 
 class Questions(click.Group):
-    """Commands that answer questions about a table, imported when they run."""
+    """Commands that answer questions about a table. A command is imported only when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in options.stated()["questions"]]

@@ -62,7 +62,7 @@ def score(
 
 
 def _as_learned(y: pd.Series, clf: Classifier) -> Any:
-    """Convert labels to learned classes that differ only in type, such as 1 and "1"."""
+    """Replace each label by the learned class that differs from the label only in type, such as "1" by 1."""
     learned = clf.classes_.tolist()
     texts, known = {str(label): label for label in learned}, {*learned}
     each = {label: label if label in known else texts.get(str(label), label) for label in y.unique().tolist()}

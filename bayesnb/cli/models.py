@@ -131,7 +131,7 @@ def with_dependence(
 
 
 def weights_in(frame: pd.DataFrame, column: str) -> pd.Series:
-    """The row weights in a column of ``frame``, whose index holds the row numbers in the file."""
+    """The row weights in a column of ``frame``. The index of ``frame`` holds the row numbers in the file."""
     import pandas as pd
 
     from bayesnb.data.parts import weights_of

@@ -106,7 +106,7 @@ def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
-    """Return a function that makes a command-line option from the name of its parameter."""
+    """Return a function that takes the name of a parameter and makes the command-line option for this parameter."""
     if settings.get("metavar") == "FILE":
         settings["shell_complete"] = completed
 

@@ -54,7 +54,7 @@ def print_answer(
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Flatten multi-level column names, as in "no: lower"."""
+    """Join multi-level column names into one text, such as ("no", "lower") into "no: lower"."""
     if frame.columns.nlevels == 1:
         return frame
     return frame.set_axis([": ".join(str(word) for word in name if word != "") for name in frame.columns], axis=1)

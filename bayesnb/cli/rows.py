@@ -101,7 +101,7 @@ def row_of(X: pd.DataFrame, name: str, row: str | None, values: Sequence[str]) -
 
 
 def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, str] = NO_MARKS) -> pd.DataFrame:
-    """The row in ``frame`` with some values replaced, and in ``attrs["set"]`` the new values by column."""
+    """A copy of the row in ``frame`` with some values replaced. ``attrs["set"]`` maps changed columns to new values."""
     new = _typed([_named(value, frame) for value in values], frame, "--set", decimals)
     row = frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame.copy()
     row.attrs["set"] = new
@@ -111,7 +111,7 @@ def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, s
 def asked_rows(
     rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = (), decimals: Mapping[str, str] = NO_MARKS
 ) -> list[dict[str, Any]]:
-    """The rows to predict; for an embedded data set, the default is the example row of the textbook.
+    """The rows to predict; for an embedded data set from a textbook, the default is the book's example row.
 
     ``values`` describe one additional row.
     """

@@ -139,7 +139,7 @@ class Settings:
         return replace(self, drop=tuple(drop), feature=feature)
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
-        """The schema and the families of columns, with the priors from ``--m``."""
+        """The schema, and the family of each column with the smoothing prior that ``--m`` specifies."""
         from bayesnb.data.specifications import BestFamily, Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 

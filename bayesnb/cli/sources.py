@@ -151,7 +151,7 @@ class Opened:
         return frame.drop(columns=target), frame[target]
 
     def watched(self) -> tuple[Iterator[Table], Callable[[], Table]]:
-        """The parts of a table and, for use after all parts are read, a function that returns a sample of rows."""
+        """Return (parts, sample): the parts of the table, and a function that samples rows after all parts are read."""
         from bayesnb.data.drawing import drawn
         from bayesnb.findings import LOOKED_AT
 

@@ -59,7 +59,7 @@ FLAGS: ContextVar[frozenset[str] | None] = ContextVar("FLAGS", default=None)
 
 
 def one_line(said: Any) -> str:
-    """Write a message as one readable line with command-line option names."""
+    """Write a message as one readable line. Parameters are named as command-line options."""
     line = " ".join(map(str.strip, written(said, "command", JOINED, FLAGS.get()).splitlines()))
     return visible(line if len(line) <= LONGEST else line[:LONGEST] + "…", keep=JOINED)
 

@@ -82,7 +82,7 @@ OUTSIDE = 0.001
 def _noted(
     frames: Iterable[pd.DataFrame], errors: list[float], imprecise: list[int], outside: list[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the frames, and append one number per frame to each list.
+    """Yield the frames of predictions unchanged. For each frame, append one number to each of three lists.
 
     ``errors`` gets the largest Monte Carlo standard error, ``imprecise`` the number of rows with a large error,
     and ``outside`` the number of rows with a probability outside its interval.

@@ -1,7 +1,7 @@
 """Give each column the same family in two summaries or models.
 
-A column with values in only one part gets the family of that part. A column of 0 and 1 can later become a column of
-numbers: the counts of 0 and 1 determine every sum over its values.
+A column with values in only one of the two gets the family that it has there. A column of 0 and 1 can later become a
+column of numbers, because the counts of 0 and 1 determine every sum over the column's values.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def spelled(marks: Sequence[str]) -> list[str]:
-    """The markers and, for whole numbers, their spellings with decimals, such as 99.0 for 99."""
+    """The markers of missing cells; a whole number such as 99 is also spelled with decimals, such as 99.0."""
     whole = [mark for mark in marks if mark.lstrip("-").isdecimal()]
     return [*marks, *(mark + zero for mark in whole for zero in (".0", ".00", ",0", ",00"))]
 
@@ -160,7 +160,7 @@ def plain(schema: Any, ordered: Iterable[str]) -> Any:
 
 
 def ordered_in(schemas: Iterable[Any]) -> set[str]:
-    """The columns that every file either stores as ordered categories or does not have."""
+    """The columns that are ordered categories in every file that has them."""
     kinds = [(f.name, is_ordered(f.type)) for schema in schemas for f in schema]
     return {name for name, _ in kinds} - {name for name, is_so in kinds if not is_so}
 

@@ -206,7 +206,7 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
 
 
 def log_scores(total: Array, labels: Labels) -> Array:
-    """log p(true class | row), in nats, (row,). The argument ``total`` holds log p(row, class), (row, class)."""
+    """log p(true class | row), in nats, (row,). The array ``total`` (row, class) holds log p(row, class)."""
     return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
 
 

@@ -214,7 +214,7 @@ class Column:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def ordinary(self) -> Array:
-        """The column's numbers, after :func:`require_ordinary`."""
+        """The column's numbers; :func:`require_ordinary` checks them."""
         # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])
@@ -319,7 +319,7 @@ def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple
 
 
 def number_word(decimal: str | None) -> Spelled:
-    """How to write ``Number`` with this decimal mark, in Python and on the command line."""
+    """The specification ``Number`` with this decimal mark, as Python code and as a command-line option."""
     return Spelled(f'nb.Number(decimal="{decimal}")', f"number:{decimal}")
 
 
@@ -352,7 +352,7 @@ def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop values without a code; return the new codes and the remaining values."""
+    """Drop values that no cell has; return the renumbered codes and the remaining values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 

@@ -52,7 +52,7 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """The encoding detected from a file's first bytes; ``None`` (usually UTF-8) if no other encoding is detected."""
+    """The encoding detected from a file's first bytes; ``None`` if none is detected, which usually means UTF-8."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():

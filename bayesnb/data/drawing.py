@@ -85,7 +85,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """An iterator over the tables and, for use after the iteration, a function that samples at most ``most`` rows."""
+    """Return (tables, sample): an iterator, and a function that afterwards samples at most ``most`` rows."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

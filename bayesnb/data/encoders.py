@@ -360,7 +360,7 @@ def ordinal(column: Any) -> Cure:
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None = None) -> Kind:
-    """Raise ``ValueError`` if a column of levels changed between text and numbers; return the kind of its values."""
+    """Return the kind of a column of levels; raise ``ValueError`` if the kind changed from text to numbers or back."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         if now == "text" and column is not None:
             column.refuse_text_among_numbers()

@@ -94,7 +94,7 @@ def _again(source: Any) -> Callable[[], Iterable[Table]] | None:
 
 
 def _row_of(error: RefusedError, parts: Iterable[Table]) -> int | None:
-    """The number of the first row that has the cell named by an error."""
+    """The number of the first row that contains the cell value that an error reports."""
     start = 0
     for table in parts if error.row is not None else ():
         if error.column in table.place:

@@ -77,7 +77,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """Spell the ``Joined`` levels of a schema and its statistics as a merge with ``other`` would spell them."""
+    """Give ``Joined`` levels the spellings that they have after a merge with the schema ``other``."""
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)

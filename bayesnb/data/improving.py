@@ -1,4 +1,4 @@
-"""Find families, parts of dates, and differences and ratios of columns that improve naive Bayes."""
+"""Find changes that improve naive Bayes: families, parts of dates, and differences and ratios of columns."""
 
 from __future__ import annotations
 
@@ -352,7 +352,7 @@ def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
 
 
 def _ahead(scores: Array, others: Array, errors: float = 1.0) -> bool:
-    """Whether the total of ``scores - others`` exceeds both 3 nats and ``errors`` standard errors."""
+    """Whether the total of ``scores - others`` exceeds 3 nats, and also its standard error times ``errors``."""
     gains = scores - others
     return bool(gains.sum() > max(3.0, errors * standard_error(gains, np.ones(len(gains)))))
 

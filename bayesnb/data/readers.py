@@ -49,7 +49,7 @@ class Sheet:
 
     @property
     def unread(self) -> str:
-        """The other sheets, without those hidden before this sheet, as text."""
+        """The names of the other sheets, as one text, without hidden sheets that precede this sheet."""
         return ", ".join(repr(other) for other in self.others if other not in self.hidden)
 
 

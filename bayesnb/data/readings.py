@@ -367,7 +367,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Count numbers, bounds and other texts in a column that is nearly :class:`Bounded`."""
+    """Count numbers, bounds and other texts if most cells of a column are numbers and some are bounds."""
     texts, others, _ = _texts_and_others(column)
     held = _counted(texts, len(others))
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -917,7 +917,7 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling, without extra spaces. In a tie, capitals and small letters are preferred."""
+    """The most frequent spelling, without extra spaces. In a tie, mixed capitals and small letters win."""
     totals = Counter[str]()
     for text in texts:
         totals[" ".join(text.split())] += counts[text]
@@ -925,7 +925,7 @@ def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
 
 
 def _least_ratio(slip: str, level: str) -> float:
-    """How many times more frequent ``level`` must be, so that ``slip`` counts as its misspelling; may be infinite."""
+    """The least ratio of frequencies at which ``slip`` counts as a misspelling of ``level``; may be infinite."""
     # Among 3,484 columns of 2,294 public tables, no two levels differ by two exchanged letters within a word, and only
     # other villages by one letter less. Other letters tell wards A and W apart, and places I, II and IV.
     words, long = (slip.split(), level.split()), len(slip) >= 5
@@ -1162,14 +1162,14 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """The code of each cell, and the distinct values. Missing cells and all dates have the code -1."""
+    """The code of each cell, and the distinct values. Missing cells and all date objects have the code -1."""
     if column.temporal:
         return np.full(len(column.values), -1), []
     return column.coded
 
 
 def converted(column: Column, value: Any, said: str, write: Callable[[str], str] = lambda _: "") -> Array:
-    """Convert each cell to a number by ``value``, as (row,). Cells without a number become missing, with a warning."""
+    """The number ``value(cell)`` of each cell, (row,). Cells without a number become missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(cell) for cell in distinct]

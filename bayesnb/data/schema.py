@@ -206,7 +206,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """Features whose unseen levels or impossible numbers count as missing, and known levels of their columns."""
+        """Features whose unseen levels or impossible numbers count as missing, each with its columns' known levels."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}
@@ -285,7 +285,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """For each column with flagged missing cells: the feature that flags them, and the column's position in it."""
+        """Map a column to the feature that flags its missing cells, and to the column's position in this feature."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:

@@ -49,7 +49,7 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
-        """Convert any table in memory.
+        """Make a :class:`Table` of any table that is in memory.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Table:
 
     @classmethod
     def of_frame(cls, frame: pd.DataFrame, min_rows: int = 0) -> Table:
-        """Convert a data frame; columns of Arrow types are copied."""
+        """Make a :class:`Table` of a data frame; columns of Arrow types are copied."""
         names, declared, source = tuple(frame.columns), [], frame
         require_shape(names, len(frame), min_rows)
         for k, dtype in enumerate(frame.dtypes):
@@ -119,7 +119,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
-        """Convert an Arrow batch or table.
+        """Make a :class:`Table` of an Arrow batch or table.
 
         Ordered dictionary types declare levels; with ``declares=True``, all dictionary types do.
         """

@@ -139,7 +139,7 @@ def warn_of_rows(
 
 
 def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn of numbers that meant "missing" in the fit (``--na``, in ``marks``), but are numbers in this table."""
+    """Warn if this table holds, as ordinary numbers, ``marks`` that the fit read as missing (``--na``)."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
@@ -154,7 +154,7 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
 
 
 def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
-    """Warn of missing cells in columns in which the fit read such cells as levels (``--keep-na``, in ``kept``)."""
+    """Warn of missing cells in a column whose texts in ``kept`` the fit read as levels (``--keep-na``)."""
     found: dict[Any, tuple[int, str]] = {}
     for name, feature in schema.features.items():
         seen = learned.features[name].seen().sum(axis=0)

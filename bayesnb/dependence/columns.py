@@ -139,13 +139,13 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether every real column is cut into all 2^``OFFSET_DEPTH`` intervals."""
+        """Whether every real column is cut into the maximal number of intervals, 2^``OFFSET_DEPTH``."""
         # If an interval is missing, negating the column may not reverse the numbers of its intervals.
         cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The interval or level of each value, numbered through all columns, (row, column); -1 if missing.
+        """The interval or level of each value, (row, column), as a number unique over all columns; -1 if missing.
 
         A real column has 2^``OFFSET_DEPTH`` intervals.
         """
@@ -297,7 +297,7 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Which cells (intervals or levels) of columns, and which combinations of cells, to count.
+    """The cells (intervals or levels) of columns, and the combinations of cells, in which rows are counted.
 
     ``pairs`` are the pairs of columns to count. ``joint`` groups the columns of the joint Gaussian
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted by their combination of
@@ -367,7 +367,7 @@ class Cells:
 
     @property
     def shaped(self) -> Array:
-        """The positions, in the grid, of the columns with a shape term (a Pólya tree)."""
+        """The positions, in the grid, of the columns whose likelihood is corrected by a Pólya tree."""
         return np.flatnonzero(self.grid.real & self.shapes)
 
     @property
@@ -412,7 +412,7 @@ class Cells:
     # indicators. In other rows, a known cell then has z - (1 - s) centre, and a missing cell has s centre.
 
     def _centred(self, posterior: Posterior, data: Data, labels: Labels) -> Cells:
-        """A copy with ``centre`` and ``others`` computed from learned rows."""
+        """A copy in which the attributes ``centre`` and ``others`` are computed from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
         for cut in cuts(len(labels), len(self.owners)):
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
@@ -487,7 +487,7 @@ class Cells:
 class DependenceStatistics:
     """Counts of rows in cells, and the joint moments of Gaussian columns.
 
-    The operator ``+`` adds counts, and ``*`` discounts counts.
+    The operator ``+`` adds counts, and ``*`` multiplies all counts by a factor.
 
     Rows are counted per cell of a column (``shapes``), node of a partition (``leaves``), node of a tree (``stops``),
     and combination of the cells of all columns (``near``). ``rows`` is the total weight of the rows of each class.

@@ -84,7 +84,7 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 
 
 def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-    """For each pair's term: decrease in leave-one-out log loss, standard error of the decrease, and Rao's score."""
+    """For the term of each pair: the decrease in leave-one-out log loss, its standard error, and Rao's score."""
     # Let s be a row's log joint with the row left out, and r the term of a pair, with the row left out too. If only
     # this pair is modelled, the log joint is exactly s + r. If the pair is added to the weighted model with an exponent
     # v, the derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The score is the sum of these over

@@ -215,3 +215,14 @@ def test_quoted_decimal_commas_contradict_the_commas_between_cells(tmp_path, mon
         frame = pd.DataFrame({"x": [x] * 60, "t": [f"{k},55" for k in range(60)], "y": Y})
         with pytest.raises(ValueError, match=r"nothing tells .*--decimal"):
             BayesianNB().fit(CONTAINERS["CSV"](frame, tmp_path, monkeypatch), "y")
+
+
+@pytest.mark.parametrize("address", ["192.168.{}.{}", "650.{}.{}"])
+def test_groups_of_digits_that_may_be_addresses_settle_no_decimal_mark(address, tmp_path, monkeypatch):
+    texts = [f"{k}.{k % 7 + 100}" for k in range(10, 70)]
+    frame = pd.DataFrame({"x": texts, "t": [address.format(k + 100, k + 200) for k in range(60)], "y": Y})
+    clf = BayesianNB({"t": "categorical"}).fit(CONTAINERS["CSV with semicolons"](frame, tmp_path, monkeypatch), "y")
+    typed = BayesianNB(nb.Gaussian()).fit(pd.DataFrame({"x": [*map(float, texts)]}), Y)
+    assert found_in(clf, ["x"])["x"] == pytest.approx(found_in(typed, ["x"])["x"])
+    source = CONTAINERS["Excel"](frame, tmp_path, monkeypatch)
+    assert found_in(BayesianNB({"t": "categorical"}).fit(source, "y"), ["x"]) == {"x": "levels"}

@@ -249,14 +249,15 @@ def marks_among(columns: Iterable[Iterable[str]]) -> Marks:
     """The decimal marks that the texts of columns need.
 
     This rule is the same for all containers. A column counts if more than four fifths of its texts are numbers, perhaps
-    with a unit.
+    with a unit. Groups of digits, such as 192.168.100.101, may also be an address, so only a written mark counts.
     """
     found: tuple[set[str], set[str]] = set(), set()
     for column in columns:
         texts = sorted({text for text in map(str.strip, column) if text.lower() not in GAPS})[:MOST_SEEN]
-        cells = [cell for text in texts if (cell := measured(text)) is not None]
+        cells = [(text, cell) for text in texts if (cell := measured(text)) is not None]
         if len(cells) > 0.8 * len(texts):
-            found[len(texts) <= 10].update(mark for cell in cells if len(cell.values) == 1 for mark in cell.values)
+            marks = ((text, *cell.values) for text, cell in cells if len(cell.values) == 1)
+            found[len(texts) <= 10].update(mark for text, mark in marks if mark in text)
     return Marks(*map(frozenset, found))
 
 

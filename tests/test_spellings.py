@@ -127,8 +127,8 @@ CONTAINERS = {
 
 def found_in(clf: BayesianNB, names) -> dict:
     """The means of the classes, or "levels", of each column; "dropped" if ``inspect`` drops the column."""
-    features = clf.classifier_.schema.features
-    means = {name: clf.tables()[name]["mean"].tolist() for name in features if features[name].levels is None}
+    features, tables = clf.classifier_.schema.features, clf.tables()
+    means = {name: tables[name]["mean"].tolist() for name in features if features[name].levels is None}
     return {name: means.get(name, "levels" if name in features else "dropped") for name in names}
 
 

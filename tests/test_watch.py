@@ -325,14 +325,14 @@ def test_constant_and_nearly_constant_values_have_less_spread_and_never_more(val
 
 @pytest.mark.parametrize("size", [1, 7, 60])
 def test_a_stream_in_parts_says_the_same_as_the_whole_stream_of_dates_and_constants(size):
-    (old, y), (new, labels) = table(300, 1), table(240, 2)
+    (old, y), (new, labels) = table(300, 1), table(120, 2)
     rng = np.random.default_rng(0)
     old["day"] = days(rng.permutation(600)[:300])
-    every = np.concatenate([rng.integers(700, 800, 80), rng.integers(-900, -800, 80), rng.integers(900, 990, 80)])
+    every = np.concatenate([rng.integers(700, 800, 20), rng.integers(-900, -800, 80), rng.integers(900, 990, 20)])
     new["day"], new["size"] = days(every), 1.3
     watch = nb.checks.watch(nb.BayesianNB({"visits": "poisson"}).fit(old, y))
     whole, parts, alarms = watch.update(new, labels), watch, set()
-    for start in range(0, 240, size):
+    for start in range(0, 120, size):
         parts = parts.update(new[start : start + size], labels[start : start + size])
         now = {*parts.alarms[["column", "class"]].itertuples(index=False, name=None)}
         assert alarms <= now

@@ -1437,6 +1437,31 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             message = "{said}: is it known when a class is to be predicted? If not, {leave}"
             said = Message(message, said=said, leave=Cure("drop", column=name))
             yield Remark(name, said, mostly, asks=True, tells=True)
+        elif (found := _beyond(counts, values)) is not None:
+            c, odd, side, value = found
+            said = "is {side} {value:g} only in class {label}, in all {but}rows: is it known when a class is to be "
+            said += "predicted? If not, {leave}"
+            but, leave = f"but {odd:,} of {len(rows):,} " if odd else "", Cure("drop", column=name)
+            message = Message(said, side=side, value=value, label=_short(classes[c]), but=but, leave=leave)
+            yield Remark(name, message, True, asks=True, tells=True)
+
+
+def _beyond(counts: Array, values: Array) -> tuple[int, int, str, float] | None:
+    """A class whose numbers lie beyond those of all other rows, most of which have the same number.
+
+    An example is the cost of a repair. ``counts``, (value, class), are of the sorted ``values``, and in the last row of
+    missing cells. Return the class, the number of exceptions, the side ("above" or "below") and the limit, or ``None``.
+    """
+    size, below = counts.sum(axis=0), counts[:-1].cumsum(axis=0)
+    others = below.sum(axis=1, keepdims=True) - below
+    known = others[-1]
+    odd = np.stack([below + known - others, size - below + others], axis=1)[:-1]
+    usual = (counts[:-1].sum(axis=1, keepdims=True) - counts[:-1]).max(axis=0)
+    odd[:, :, (2 * usual < known) | (size < FEWEST_RARE)] = len(values) + counts.sum()
+    k, side, c = np.unravel_index(odd.argmin(), odd.shape)
+    if odd[k, side, c] > NEARLY_NONE * size[c]:
+        return None
+    return int(c), int(odd[k, side, c]), ("above", "below")[side], float(values[k + side])
 
 
 MOSTLY = 0.125

@@ -704,3 +704,20 @@ def test_each_command_names_the_column_and_the_row_of_a_bad_weight(capsys, tmp_p
         code, _, err = run(capsys, *words)
         assert (words[0], code) == (words[0], 1)
         assert said in err
+
+
+def test_the_column_of_weights_has_no_family_and_none_is_proposed(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=300),
+            "visits": rng.negative_binomial(1, 0.3, 300),
+            "y": np.resize(["p", "q"], 300),
+        }
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    asked = (tmp_path / "t.csv", "--target", "y")
+    assert "--feature visits=" in run(capsys, "inspect", *asked)[1]
+    assert "visits=" not in run(capsys, "inspect", *asked, "--weight", "visits")[1]
+    code, _, err = run(capsys, "fit", *asked, "--weight", "visits", "--feature", "visits=poisson", "-o", tmp_path / "m")
+    assert (code, "--feature specifies column 'visits', and --weight reads weights from it" in err) == (1, True)

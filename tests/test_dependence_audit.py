@@ -311,6 +311,17 @@ def test_the_audit_first_names_the_family_that_inspect_prefers_to_a_gaussian(wei
         assert "inspect prefers" not in str(better)
 
 
+def test_the_audit_names_no_family_for_a_column_whose_texts_are_read():
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=800)
+    fee = [
+        f"{x:.2f}".replace(".", ",") + " €" * (k % 5 == 0) for k, x in enumerate(np.exp(rng.normal(3 + 0.5 * y, 1.3)))
+    ]
+    X = pd.DataFrame({"fee": fee, "height": rng.normal(y)})
+    clf = BayesianNB({"fee": nb.Number(decimal=",")}).fit(X, y)
+    assert not nb.checks.independence(clf, X, y).families
+
+
 @pytest.mark.parametrize("copied", [False, True])
 def test_the_audit_knows_the_dependence_of_its_model(copied):
     rng = np.random.default_rng(5)

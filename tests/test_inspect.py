@@ -1281,3 +1281,21 @@ def test_every_marker_of_a_column_is_named_at_once_and_unknown_stays_a_level():
     found = nb.inspect(pd.DataFrame({"breed": cells, "y": list("uvvuuvuv") * 20}), "y")
     marks = {remark.mark: bool(remark.option) for remark in found.remarks if remark.mark}
     assert marks == {"unknown": False, "none": False, "?": True, "unbekannt": True}
+
+
+@pytest.mark.parametrize(("sign", "side"), [(1, "above 3"), (-1, "below -3")])
+def test_a_number_that_arises_in_one_of_three_classes_only_is_questioned(sign, side):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "suspected", "yes"], [350, 150, 100])
+    cost = np.where(y == "yes", 4 + rng.gamma(2, 80, 600), 0.0)
+    cost[[5, 400]] = 3.0
+    later = np.where(rng.random(600) < 0.1, cost[::-1], cost)  # It also arises in other classes.
+    normal = rng.normal(np.where(y == "yes", 50.0, 0.0))  # It separates the class, but varies in the others, too.
+    X = pd.DataFrame({"cost": sign * cost, "later": later, "normal": normal})
+    (remark,) = (each for each in nb.inspect(X, y).remarks if each.tells)
+    assert remark.column == "cost"
+    assert f"is {side} only in class 'yes', in all rows: is it known" in remark.sentence
+    cost[7] = np.nan
+    cost[-1] = 0
+    (remark,) = (each for each in nb.inspect(X.assign(cost=sign * cost), y).remarks if each.tells)
+    assert f"is {side} only in class 'yes', in all but 1 of 600 rows" in remark.sentence

@@ -96,7 +96,7 @@ class Settings:
         stated = joint | self.features()
         if str(remark.column) in map(days_of, stated):  # A stated reading of dates decides about their days, too.
             return True
-        if str(remark.column) == self.weight and remark.asks:
+        if str(remark.column) == self.weight:  # Weights have no family.
             return True
         if not (advised or remark.asks) or (spec := stated.get(str(remark.column))) is None:
             return False

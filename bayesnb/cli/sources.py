@@ -249,6 +249,10 @@ def opened(
         if column in settings.features():
             raise ValueError(f"--feature specifies column {column!r}, and --drop leaves it out: keep one of the two")
     found.require(settings.weight, "--weight")
+    if settings.weight in settings.features():
+        raise ValueError(
+            f"--feature specifies column {settings.weight!r}, and --weight reads weights from it: keep one"
+        )
     for option, mark in ((option, mark) for option, marks in asked.items() for mark in marks):
         column, _, text = mark.rpartition("=")
         named = any(mark.startswith(f"{name}=") for name in found.names)

@@ -289,7 +289,9 @@ def independence(
     found = replace(found, far=tuple(filter(None, map(far_from_others, heaviest_first))))
     if classifier.dependence is not None:
         return found
-    return replace(found, families=tuple(filter(None, (preferred(column, labels) for column in columns))))
+    # A family that is named for a column of texts replaces the reading of its texts, and may not read them.
+    plain = (column for column in columns if column.name not in classifier.schema.readings)
+    return replace(found, families=tuple(filter(None, (preferred(column, labels) for column in plain))))
 
 
 def _gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[list[pd.Series], pd.Series]:

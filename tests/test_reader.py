@@ -214,7 +214,7 @@ def test_commands_name_the_other_sheets_of_a_workbook_once_unless_the_sheet_is_n
         "score": "score m.bayesnb t.xlsx",
         "predict": "predict m.bayesnb t.xlsx",
         "compare": "compare t.xlsx --target back --dependence none",
-        "report": "report t.xlsx --target back --dependence none --explain 0 -o r.html",
+        "report": "report t.xlsx --target back --dependence none --explain 0 -o r.md",
         "split": "split t.xlsx --target back",
     }
     note = "t.xlsx: sheet 'Orders' is read; there are also 'Notes': --sheet"

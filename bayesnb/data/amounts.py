@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
 """Texts of missing values in columns of numbers or dates, in lower case and without surrounding spaces.
 
-In a column of text, such texts are ordinary levels, because they may have a meaning.
+In a column of text, a marker such as "na" is an ordinary level, because it may have a meaning.
 """
 
 MARKS = {
@@ -227,9 +227,10 @@ def decimal_of(texts: Iterable[str]) -> str:
 
 
 class Marks(NamedTuple):
-    """The decimal marks that the texts of a table need, and the marks of columns with at most ten different texts.
+    """The decimal marks of a table, in columns with more than ten different texts (``needed``) and in others (``few``).
 
-    Few texts such as 1,2 and 1,3 may be two choices each. They settle no mark, but they may contradict.
+    In a column with at most ten different texts, "1,2" may be a list of two choices. So the marks ``few`` may
+    contradict the marks ``needed``, but do not settle the decimal mark alone.
     """
 
     needed: frozenset[str]
@@ -237,19 +238,20 @@ class Marks(NamedTuple):
 
     @property
     def settled(self) -> str:
-        """The decimal mark of texts that fit both marks; "" if no text, or texts of both kinds, settle it."""
+        """The decimal mark of texts such as "1,234"; "" if ``needed`` is empty, or if columns need different marks."""
         return min(self.needed) if len(self.needed) == 1 and self.few <= self.needed else ""
 
 
 MOST_SEEN = 1000
-"""Number of different texts of a column, the first in alphabetical order, that may settle a decimal mark."""
+"""Number of different texts per column, in alphabetical order, that are searched for decimal marks."""
 
 
 def marks_among(columns: Iterable[Iterable[str]]) -> Marks:
-    """The decimal marks that the texts of columns need.
+    """The decimal marks without which the texts of columns are not numbers.
 
-    This rule is the same for all containers. A column counts if more than four fifths of its texts are numbers, perhaps
-    with a unit. Groups of digits, such as 192.168.100.101, may also be an address, so only a written mark counts.
+    The rule is the same for data frames and files. A column counts if more than four fifths of its texts are numbers,
+    perhaps with a unit. Groups of digits, such as 192.168.100.101, may also be an address, so a mark counts only if a
+    text contains it.
     """
     found: tuple[set[str], set[str]] = set(), set()
     for column in columns:

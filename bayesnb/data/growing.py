@@ -39,7 +39,7 @@ def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> 
 
 
 def of_part(schema: Schema, table: Table) -> Schema:
-    """Adapt a schema to a further part of the table: its inferred families, and the spellings of ``Joined`` levels."""
+    """Adapt a schema's inferred families, and its spellings of ``Joined`` levels, to a further part of the table."""
     joined = {name: r for name, r in schema.readings.items() if isinstance(r, Joined) and name in table.place}
     columns = {name: column for name in joined if (column := table.column(name)).kind == "text"}
     more = {name: joined[name].united(joined[name].resolved(column)) for name, column in columns.items()}
@@ -77,7 +77,10 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """Give ``Joined`` levels the spellings that they have after a merge with the schema ``other``."""
+    """Return the schema ``one`` and its statistics with levels spelled as after a merge with the schema ``other``.
+
+    Only columns read with ``Joined``, which reads several spellings as one level, change.
+    """
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)

@@ -75,7 +75,7 @@ class Reading(ABC):
         """A plural noun for the cells in messages, such as "dates"."""
 
     def read_as(self, column: Any) -> str:
-        """How ``inspect`` describes a column with this reading."""
+        """How ``inspect`` describes a column that is read in this way."""
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
@@ -1039,7 +1039,7 @@ class Joined(Reading):
         return replace(self, levels=tuple(sorted({**levels, **meant}.items())))
 
     def lacks(self, advised: Joined) -> bool:
-        """Whether ``advised`` has a corrected spelling, or an order of levels, that this reading lacks."""
+        """Whether the reading ``advised`` has a corrected spelling, or an order of levels, that this reading lacks."""
         if advised.order and not self.order:
             return True
         joins = {folded(a) for a, _ in self.pairs}
@@ -1053,7 +1053,7 @@ class Joined(Reading):
         return self._over(levels)
 
     def respelled(self, names: Iterable[Any]) -> tuple[Any, ...]:
-        """The levels ``names`` in the spellings that this reading prefers, such as "Yes" for "yes"."""
+        """Return the levels ``names``, each in its preferred spelling, such as "Yes" for "yes"."""
         levels, found = dict(self.levels or ()), list[Any]()
         for name in names:
             level = levels.get(folded(name), name) if isinstance(name, str) else name
@@ -1207,7 +1207,7 @@ def written_as_text(levels: Collection[Any]) -> list[Number]:
 
 
 def no_numbers_in(levels: Sequence[Any]) -> list[str]:
-    """The levels that are not numbers; [] if these are more than about a fifth of the levels."""
+    """The levels that are not numbers; [] if more than about a fifth of the levels are not numbers."""
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:

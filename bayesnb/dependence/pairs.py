@@ -50,7 +50,7 @@ class Axis:
 
 
 ROWS_OF_PRIOR = 4.0
-"""Strength, in rows, of the prior of the cells of a pair."""
+"""Strength, in rows, of the prior of the joint cells of two columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class PairCounts(Statistic):
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 
     def each(self) -> list[Array]:
-        """For each pair of columns, the counts (class, cell, cell)."""
+        """For each pair of columns, the total weight of rows per class and pair of cells, (class, cell, cell)."""
         shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]
         ends = accumulate(a * b for a, b in shapes)
         return [self.counts[:, end - a * b : end].reshape(-1, a, b) for (a, b), end in zip(shapes, ends, strict=True)]
@@ -129,7 +129,7 @@ def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
 
 
 def shares_of(margin: Array) -> Array:
-    """Frequency of each cell in its class, (..., class, cell)."""
+    """Frequency of each cell among the rows of a class, (..., class, cell)."""
     n = margin.sum(-1, keepdims=True)
     return margin / np.where(n > 0, n, 1.0)
 
@@ -153,7 +153,7 @@ class CellTerm(ABC):
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
-        """The value of this term for each pair of cells, (class, cell, cell).
+        """The value of this term per class and pair of cells (intervals or levels of two columns), (class, cell, cell).
 
         The row weight ``less`` is subtracted from each count. A value is invalid if its count is below ``less``.
         """
@@ -162,7 +162,7 @@ class CellTerm(ABC):
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
         """The leave-one-out value of the term for each learned row in its class, (row,).
 
-        ``a`` and ``b`` hold the row's cells in the two columns.
+        The arrays ``a`` and ``b``, (row,), hold the cells of each row in the two columns.
         """
 
 

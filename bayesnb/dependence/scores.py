@@ -66,7 +66,10 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert from the layout ``own`` to ``other``, which begins with the same terms; set new parameters to 0."""
+        """Convert from the layout ``own`` of parameters to the layout ``other``, in which new parameters are 0.
+
+        The layout ``other`` begins with the terms of ``own``.
+        """
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
@@ -99,7 +102,7 @@ class Spread:
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
         """Mean (row, class) and covariance (row, class, class) of log p(c, x).
 
-        The array ``same`` is :attr:`Rows.covariates`.
+        The array ``same``, (row, covariate), holds the covariates that have one value for all classes.
         """
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)

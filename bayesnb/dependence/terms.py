@@ -133,7 +133,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """For each learned term, an identifier that does not depend on column names."""
+        """For each term with a learned exponent, an identifier that does not depend on column names."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]
@@ -158,7 +158,7 @@ class TermSet:
         return [name for name, is_there in ({"forests": self.forests} | there).items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """Each column's contribution to the terms "kernel" and "partitions" of new rows, (row, class, column)."""
+        """Split the terms "kernel" and "partitions" of all columns into one part per column, (row, class, column)."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:
@@ -168,7 +168,7 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """All terms except the terms of single columns, (row, class, term); missing cells contribute 0.
+        """All log-likelihood terms except those of naive Bayes, (row, class, term); missing cells contribute 0.
 
         The argument ``which`` is the labels if the rows were learned, or the number of rows if they are new. The terms
         of a learned row for its own class are computed without the row.
@@ -219,7 +219,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Return the terms that exponents multiply, from the single-column terms ``columns`` and other terms ``beside``."""
+    """Return the terms that exponents multiply: the naive Bayes terms ``columns`` and the added terms ``beside``."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

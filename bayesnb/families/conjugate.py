@@ -28,7 +28,7 @@ from bayesnb.statistics.moments import patterns
 from bayesnb.statistics.statistic import Column, Labels, Statistic, arrays_of
 
 type Added = tuple[tuple[Array, ...], Array]
-"""Parameter increments d, and ln h: the log base measure plus ``peak(d)`` of the prior."""
+"""The increments d of the prior's parameters, and ln h, the log-likelihood at the θ that fits best."""
 
 type Cells = tuple[Any, tuple[Array, ...], Array | float]
 """A belief (a :class:`Prior`, or a belief about a single outcome), and for each cell its increments d and its ln h."""
@@ -49,10 +49,9 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A conjugate pair: a likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ.
 
-    A subclass defines h(x) and d, the increments that data add to the prior's parameters.
+    A subclass defines d and h(x). The increments d are added to the prior's parameters if x is learned. The number h(x)
+    is the likelihood of x at the θ that fits x best.
     """
-
-    # ln h is the log-likelihood of a cell at the θ that fits the cell best.
 
     @abstractmethod
     def added(self, s: S) -> tuple[Array, ...]:
@@ -60,14 +59,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The increments d of the prior parameters and ln h (:meth:`log_h`) per cell, (row, class, column[, level])."""
+        """For each cell, the increments d and ln h (see :class:`Conjugate`), (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
         """Return the posterior, followed by the results of :meth:`said`; together they predict each cell."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def log_h(self, s: S) -> Array:
-        """ln h of a statistic, (class[, column]).
+        """ln h, the log-likelihood of a statistic at the θ that fits the statistic best, (class[, column]).
 
         The value ln h is the log base measure (0 by default) plus the maximum ``peak(d)`` of the log-likelihood.
         """
@@ -359,7 +358,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without ``ln h`` (see :meth:`added`)."""
+        """Leave-one-out log predictive of each cell, without ``ln h`` (see :class:`Conjugate`)."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))

@@ -72,8 +72,8 @@ class Draws(Belief):
 
 
 DRAWS = 250
-"""Largest number of draws in a stratum, which sets the Monte Carlo error of averages within it; the average over strata
-has a smaller error.
+"""Largest number of draws in a stratum (a group of draws), which sets the Monte Carlo error of averages within a
+stratum; the average over strata has a smaller error.
 """
 
 FEWEST = 4
@@ -91,7 +91,10 @@ class Strata:
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Group ``n`` draws by similar values of ``shared``, (draw, parameter). Without ``shared``, make one group."""
+        """Divide ``n`` draws into groups in which the parameters shared by columns have similar values.
+
+        The array ``shared``, (draw, parameter), holds the shared parameters. If ``None``, all draws form one group.
+        """
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -117,7 +120,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, log_p: Array, chosen: Array, u: Array) -> Array:
-        """For each draw and row, choose a group with probability proportional to its size times its density at the row.
+        """For each draw and row, choose a group, in proportion to the group's size times its density at the row.
 
         ``log_p`` (stratum, row, class) is the log density of each row in each group. ``chosen`` (draw, row) is the
         assumed class of each row.
@@ -139,7 +142,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Split draws into groups of at most ``most`` draws with similar parameters."""
+    """Split the draws ``members`` into groups with similar parameters; no group has more than ``most`` draws."""
     if len(members) <= most:
         yield members
         return

@@ -132,9 +132,11 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 class Flip:
     """Changes that would flip one prediction.
 
-    ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is NaN if no
-    column is categorical or 0/1. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the prediction, or
-    if a prior cannot be raised to a power (``Ordinal``, ``PolyaTree``, ``Mixture``, ``Rounded``).
+    ``other`` is the prediction after removing ``rows``, or None if no removal was found. ``contamination`` is the
+    smallest share of every column's values that could change the prediction if they came from another distribution; NaN
+    if no column is categorical or 0/1. ``prior_power`` is the power of all priors that changes the prediction; NaN if
+    no power between 1/1024 and 1024 does, or if a prior cannot be raised to a power (``Ordinal``, ``PolyaTree``,
+    ``Mixture``, ``Rounded``).
     """
 
     label: Any
@@ -245,7 +247,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Per feature, the posterior concentration of the row's level, and the total of all levels, (2, class, column)."""
+    """Per feature, the posterior concentrations of the row's level and of all levels together, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -335,7 +337,7 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε at which another class ties with the predicted class."""
+    """The smallest contamination ε (see :func:`flip`) at which another class ties with the predicted class."""
     # Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 

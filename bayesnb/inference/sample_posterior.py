@@ -40,7 +40,7 @@ def sample_posterior(
     sample_weight: Any = None,
     **arguments: Any,
 ) -> DataTree:
-    """Posterior draws of all parameters, or of the exponents of a dependence, as an ArviZ ``DataTree``.
+    """Posterior draws of all parameters, or of exponents (powers of the likelihoods), as an ArviZ ``DataTree``.
 
     Parameters
     ----------

@@ -74,8 +74,10 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether to read the column ``x`` from its high end: true if large keys tend to belong to large values."""
-        # The result for -x is the opposite, so negating a column does not change which rows are selected.
+        """Whether to process the values ``x`` of a column in descending order, so that negating ``x`` has no effect.
+
+        The result is true if rows with large hash keys tend to have large values. The result for -x is the opposite.
+        """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
@@ -88,7 +90,7 @@ class Order:
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw rows in random order, at most ``most``; return their positions, weights, and ranks in the random order.
+        """Draw up to ``most`` rows in random order; return their positions, weights, and ranks in the random order.
 
         A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         """
@@ -110,7 +112,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """Positions and labels of at most ``most`` rows; a row drawn twice has weight 2."""
+        """Draw up to ``most`` rows; return their positions and labels. A row drawn twice has weight 2."""
         if labels.size <= most:
             return slice(0, len(labels)), labels
         rows, weight, _ = self.copies(labels, most, seed)

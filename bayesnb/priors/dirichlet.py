@@ -64,7 +64,7 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """Select the outcomes that users see (for Beta, the ones)."""
+        """Select the outcomes that users see: all outcomes for Dirichlet, only the outcome 1 for Beta."""
 
     # Named priors of Beta and Dirichlet.
 

@@ -1352,18 +1352,36 @@ def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 def copies_in(frame: pd.DataFrame) -> Iterator[Remark]:
     """A remark about rows that repeat an earlier row, if there are more than chance explains."""
-    # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
-    # values of at least one column must be different.
-    if not (copies := int((again := frame.duplicated()).sum())):
-        return
-    n, distinct = len(frame) - copies, frame[~again]
-    if 2 * int(distinct.nunique(dropna=False).max()) > len(frame) and (
-        np.log(n * (n - 1) / 2) + warned.log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS))
-        < np.log(0.05 * copies)
-    ):
+    copies = int((again := frame.duplicated()).sum())
+    if copies and _more_than_chance(copies, frame[~again], len(frame)):
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
         yield Remark(None, said, True)
+
+
+def copies_by_weight(frame: pd.DataFrame, column: Any) -> Iterator[Remark]:
+    """A remark about whole weights in a column if they count more equal rows than chance explains."""
+    times, rows = pd.to_numeric(frame[column], errors="coerce"), frame.drop(columns=column).drop_duplicates()
+    copies = int((times - 1).clip(lower=0).sum())
+    if copies and (times % 1 == 0).all() and _more_than_chance(copies, rows, len(rows)):
+        said = (
+            f"as weights, count {len(frame):,} rows as {int(times.sum()):,}, as if equal rows were common. Scores and "
+        )
+        said += (
+            "--dependence auto leave out one copy of a row, learn from its other copies, and so are too good: keep the "
+        )
+        said += "weights only if they count different cases with equal cells"
+        yield Remark(column, said, True)
+
+
+def _more_than_chance(copies: int, distinct: pd.DataFrame, rows: int) -> bool:
+    # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
+    # values of at least one column must be different.
+    n = len(distinct)
+    return 2 * int(distinct.nunique(dropna=False).max()) > rows and bool(
+        np.log(n * (n - 1) / 2) + warned.log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS))
+        < np.log(0.05 * copies)
+    )
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

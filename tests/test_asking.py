@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from itertools import combinations
 
 import numpy as np
@@ -180,6 +181,32 @@ def test_the_screen_of_one_row_to_label_names_the_option_for_more(tmp_path, caps
     asked = ("ask", "label-next", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--draws", "50")
     assert "-n 10 chooses ten rows." in run(capsys, *asked)[1]
     assert "-n 10" not in run(capsys, *asked, "-n", "2")[1]
+
+
+def test_rows_with_a_class_are_left_out_of_the_choice_of_rows_to_label(tmp_path, capsys):
+    X, y = mixed(60, "uvw")
+    frame = X.assign(y=y)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.assign(y=frame["y"].where(frame.index < 50)).to_csv(tmp_path / "part.csv", index=False)
+    assert (
+        run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", tmp_path / "m.bayesnb")[0]
+        == 0
+    )
+    asked = (
+        "ask",
+        "label-next",
+        tmp_path / "m.bayesnb",
+        tmp_path / "part.csv",
+        "--draws",
+        "50",
+        "-n",
+        "5",
+        "--format",
+        "csv",
+    )
+    _, out, err = run(capsys, *asked)
+    assert "50 rows with a class are left out" in err
+    assert pd.read_csv(io.StringIO(out))["row"].min() >= 50
 
 
 def test_a_batch_is_not_made_of_copies_of_one_row():

@@ -721,3 +721,19 @@ def test_the_column_of_weights_has_no_family_and_none_is_proposed(capsys, tmp_pa
     assert "visits=" not in run(capsys, "inspect", *asked, "--weight", "visits")[1]
     code, _, err = run(capsys, "fit", *asked, "--weight", "visits", "--feature", "visits=poisson", "-o", tmp_path / "m")
     assert (code, "--feature specifies column 'visits', and --weight reads weights from it" in err) == (1, True)
+
+
+def test_weights_that_count_improbable_copies_are_warned_of_and_counts_of_equal_rows_are_not(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=300), "c": rng.choice([*"uvw"], 300), "y": np.resize(["p", "q"], 300)})
+    counts = frame[["c", "y"]].value_counts().rename("w").reset_index()
+    said = "column 'w': as weights, count 300 rows as"
+    for name, table, warned in (
+        ("copies", frame.assign(w=rng.integers(1, 4, 300)), True), ("equal rows", counts, False),
+        ("ones", frame.assign(w=1), False), ("fractions", frame.assign(w=rng.choice([0.5, 1.5], 300)), False),
+    ):  # fmt: skip
+        table.to_csv(tmp_path / "t.csv", index=False)
+        asked = (tmp_path / "t.csv", "--target", "y", "--weight", "w")
+        err = run(capsys, "fit", *asked, "--dependence", "none", "-o", tmp_path / f"{name}.bayesnb")[2]
+        assert (name, said in err) == (name, warned)
+        assert ("as weights, count" in run(capsys, "inspect", *asked)[1]) == warned

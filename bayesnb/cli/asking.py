@@ -9,7 +9,7 @@ import click
 from bayesnb.cli import options, printing
 from bayesnb.cli.models import load_model, weights_in
 from bayesnb.cli.sources import opened_for
-from bayesnb.cli.terminal import warn
+from bayesnb.cli.terminal import say, warn
 from bayesnb.wording import meant, rows_at
 
 if TYPE_CHECKING:
@@ -82,6 +82,9 @@ ELSEWHERE = (
 LENIENT = ("fill_in",)
 """Questions for which absent columns are always read as missing."""
 
+UNLABELLED = ("label_next",)
+"""Questions about rows without a class."""
+
 
 class Questions(click.Group):
     """Commands that answer questions about a table. A command is imported only when it runs."""
@@ -121,6 +124,9 @@ def _command(name: str) -> click.Command:
         table = opened_for(clf, data, format, target, weight, new=not learned)
         table.require(weight, "--weight")
         X, y = table.load(target) if "y" in question.options else (table.frame(), None)
+        if name in UNLABELLED and target in X and (known := X[target].notna()).any() and not known.all():
+            say(f"{known.sum():,} rows with a class are left out")
+            X = X[~known]
         given |= ({} if y is None else {"y": y}) | ({} if weight is None else {"sample_weight": weights_in(X, weight)})
         with rows_at(X.index):
             found = question.function(clf, clf.schema.fitted_columns(X), **given)

@@ -432,6 +432,8 @@ def _examined(
     without_remark = dropped | {days_of(name) for name in dates if name in dropped}
     found = [remark for remark in found if remark.drop or remark.column not in without_remark]
     found = [*_counts(looked_at(frame.drop(columns=dropped - {target}), MOST_ROWS), target), *found]
+    kept = {mark for layout in layouts for mark in layout.keep_na}
+    found = [remark for remark in found if not (remark.mark and kept & {remark.mark, f"{remark.column}={remark.mark}"})]
     rest = without(frame, marks_of(found), typed=bool(layouts))
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # Treat the marker as missing and examine the remaining cells again.

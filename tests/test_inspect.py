@@ -1299,3 +1299,17 @@ def test_a_number_that_arises_in_one_of_three_classes_only_is_questioned(sign, s
     cost[-1] = 0
     (remark,) = (each for each in nb.inspect(X.assign(cost=sign * cost), y).remarks if each.tells)
     assert f"is {side} only in class 'yes', in all but 1 of 600 rows" in remark.sentence
+
+
+@pytest.mark.parametrize("option", ["NA", "c=NA"])
+def test_a_marker_that_is_kept_as_a_value_is_a_value_in_every_remark(option, tmp_path, capsys):
+    x = np.arange(60)
+    frame = pd.DataFrame({"c": ["DE", "DE", "NA"] * 20, "x": x % 7 + x / 60, "y": ["p", "q", "p"] * 20})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.replace({"NA": "FR"}).to_csv(tmp_path / "u.csv", index=False)
+    asked = ("--target", "y", "--format", "json")
+    kept, other = (
+        json.loads(run(capsys, "inspect", tmp_path / name, *asked, *more)[1])["remarks"]
+        for name, more in (("t.csv", ["--keep-na", option]), ("u.csv", []))
+    )
+    assert kept == other

@@ -172,16 +172,13 @@ class Opened:
 
         file, weight = self.file, self.settings.weight
         layouts = () if file is None else file.layouts
-        kept, marks = {mark for layout in layouts for mark in layout.keep_na}, ()
-        if file is not None:
-            marks = (*file.format.na, *file.format.keep_na)
-        if any(mark.startswith(f"{target}=") for mark in marks):  # A stated marker answers for the other classes too.
-            kept |= {f"{target}={label}" for label in frame[target].dropna().unique()}
+        stated = () if file is None else (*file.format.na, *file.format.keep_na)
+        # A stated marker answers for the other classes too.
+        classes_known = any(mark.startswith(f"{target}=") for mark in stated)
         found = [
             self.settings.fitting(remark)
             for remark in examine(frame, target, rows, layouts, marks=file and (lambda: file.marks))
-            if not (remark.mark and kept & {remark.mark, f"{remark.column}={remark.mark}"})
-            and not self.settings.follow(remark)
+            if not (remark.mark and classes_known and remark.column == target) and not self.settings.follow(remark)
         ]
         return [*found, *([] if weight is None else copies_by_weight(frame, weight))]
 

@@ -56,7 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code. An error after a signal (in ``arrived``) counts as an interruption."""
+    """Run the command and return its exit code. If ``arrived`` holds a signal, an error is an interruption."""
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)

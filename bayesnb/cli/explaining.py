@@ -122,9 +122,10 @@ def explain(
 def _of_row(
     clf: Any, before: pd.DataFrame, now: pd.DataFrame, unit: str, prob: float
 ) -> tuple[pd.DataFrame, Any] | None:
-    """The contributions of the row before --set, for the same two classes, and its probabilities.
+    """Return (contributions, class probabilities) of the row before --set.
 
-    ``None`` if the model cannot read the row, because --set has replaced the cell at fault.
+    The contributions compare the same two classes as for the changed row. Return ``None`` if the model cannot read the
+    row before --set.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Warnings are about the row that is explained.

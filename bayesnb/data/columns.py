@@ -96,7 +96,7 @@ class Column:
         return "nothing" if kind == "empty" else "number"
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels in the order of an ordered type, or sorted numbers. Unordered text or no values raise an error."""
+        """The levels in the order of an ordered type, or sorted numbers. Raise an error for other columns."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded

@@ -174,7 +174,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(table)`` for each table of a source. If ``first`` is given, ``ask`` is ``first(first table)``."""
+    """Yield ``ask(table)`` for each table of a source. If ``first`` is given, it makes ``ask`` from the first table."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)

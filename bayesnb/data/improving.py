@@ -181,7 +181,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
     """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
 
-    The Ordinal must be clearly better than families of counts, because numbers above the highest level are unseen.
+    The Ordinal must be clearly better than families of counts, because an Ordinal has no level for higher numbers.
     """
     held, known = _labelled(held, labels)
     if known is None:

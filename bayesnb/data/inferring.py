@@ -332,8 +332,8 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Select the entries of ``features`` whose columns are in the table.
 
-    If the table lacks some columns of a feature, the feature is left out; this is an error if ``known`` holds none of
-    its columns. A bag of words may lack columns.
+    A feature of which the table lacks some columns is left out. If ``known`` holds none of the feature's columns, an
+    error is raised. A bag of words keeps the columns that the table has.
 
     Raises
     ------

@@ -917,7 +917,7 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling, without extra spaces. In a tie, mixed capitals and small letters win."""
+    """The most frequent spelling, without extra spaces. In a tie, "Word" is preferred to "WORD" and "word"."""
     totals = Counter[str]()
     for text in texts:
         totals[" ".join(text.split())] += counts[text]
@@ -1162,7 +1162,7 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """The code of each cell, and the distinct values. Missing cells and all date objects have the code -1."""
+    """Return (code of each cell, distinct values). All codes are -1 in a column of dates; missing cells have -1."""
     if column.temporal:
         return np.full(len(column.values), -1), []
     return column.coded

@@ -107,7 +107,7 @@ class TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep], places)
 
     def schema(self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False) -> Schema:
-        """Infer the schema of the rows, or extend ``before`` by new levels.
+        """Infer the schema of the rows or, if the schema ``before`` is given, add new levels to it.
 
         If ``fixed`` is true, every column keeps its family in ``before``.
         """
@@ -154,8 +154,8 @@ class TrainingRows:
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     """If labels or weights are given as column names, take these columns from ``X``; return them and the rest of ``X``.
 
-    ``wanted`` maps a parameter to a column name or to values. An unknown name raises ``ValueError``. If values have the
-    index of ``X`` in another order, a warning says that the index is ignored.
+    ``wanted`` maps a parameter, such as ``y``, to a column name or to values. An unknown name raises ``ValueError``. If
+    labels or weights have the index of ``X`` in another order, a warning says that the index is ignored.
     """
     values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
     names = [name for name in values.values() if isinstance(name, str)]

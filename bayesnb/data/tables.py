@@ -182,7 +182,7 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def reals(self, names: Names) -> Array:
-        """The numbers in the columns ``names``, (row, column); NaN in columns that the table does not have."""
+        """The numbers in the columns ``names``, (row, column); NaN for columns that the table lacks."""
         if self.numeric:
             return as_floats(self.block(names))
         if len(names) == 1 and names[0] in self.place:
@@ -196,7 +196,8 @@ class Table:
     def codes(self, names: Names, places: Sequence[Array]) -> Array:
         """Codes, (row, column), of the cells of a large array of integers.
 
-        ``places`` holds one array per column: the codes of the sorted distinct numbers, then the code of missing cells.
+        ``places`` holds one array per column: a code for each distinct number, in sorted order, and the code of
+        missing cells.
         """
         index = [self.place[name] for name in names]
         whole = reading.Whole(self.whole.low[index], self.whole.held[index])

@@ -124,7 +124,7 @@ def warn_of_rows(
     """Warn of unseen levels, of texts without known words, and of cells that the fit would have read differently.
 
     ``reading`` holds the options with which the fit read its table. If ``telling`` is true, missing cells are evidence,
-    so absent columns cause a warning. Without ``telling`` and ``reading``, ``learned`` may be ``None``.
+    so absent columns cause a warning. If ``telling`` is false and ``reading`` is empty, ``learned`` may be ``None``.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)

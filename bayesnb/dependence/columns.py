@@ -372,7 +372,7 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """Single columns whose cells are counted, each as a pair with a dummy column of one cell."""
+        """Single columns whose cells are counted. Each is paired with a dummy column of one cell."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
@@ -447,12 +447,12 @@ class Cells:
         return found
 
     def used(self, cells: int, numbers: int) -> slice:
-        """A slice that selects the cell indicators unless ``cells`` is 0, and the numbers unless ``numbers`` is 0."""
+        """A slice of the covariates: no cell indicators if ``cells`` is 0, and no numbers if ``numbers`` is 0."""
         ends = 0, self.grid.offset_cells, len(self.owners)
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
-        """Covariates that do not depend on the class (see :class:`Rows`); the last is the fraction of known cells."""
+        """Covariates, equal for all classes (see :class:`Rows`); the last is the fraction of cells not missing."""
         share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share

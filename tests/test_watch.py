@@ -448,3 +448,4 @@ def test_the_command_names_the_parts_of_dates_that_it_does_not_watch(tmp_path, c
         main(["watch", str(tmp_path / "model.bayesnb"), str(tmp_path / "new.csv"), "--target", "kind"])
     said = " ".join(capsys.readouterr().out.split())
     assert "Not watched: month of day Months, weekdays and hours of dates are not watched, because" in said
+    assert "Dates raise an alarm only if they are earlier than the learned ones." in said

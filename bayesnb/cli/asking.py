@@ -55,6 +55,8 @@ def watch(
         "p-value from this maximum, adjusted for all lines. alarm: the number of rows after which it was raised. "
         "change: how the rows since then differ from the learned rows."
     )
+    if clf.schema.parts_of_dates & {*found.table["column"]}:
+        parts.append("Dates raise an alarm only if they are earlier than the learned ones.")
     if unwatched:
         further = f" and {len(unwatched) - 12:,} more" * (len(unwatched) > 12)
         parts.append(f"Not watched: {', '.join(map(str, unwatched[:12]))}{further}")

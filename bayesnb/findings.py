@@ -1363,17 +1363,18 @@ def copies_in(frame: pd.DataFrame) -> Iterator[Remark]:
 
 def copies_by_weight(frame: pd.DataFrame, column: Any) -> Iterator[Remark]:
     """A remark about whole weights in a column if they count more equal rows than chance explains."""
-    times, rows = pd.to_numeric(frame[column], errors="coerce"), frame.drop(columns=column).drop_duplicates()
+    times = pd.to_numeric(frame[column], errors="coerce")
     copies = int((times - 1).clip(lower=0).sum())
-    if copies and (times % 1 == 0).all() and _more_than_chance(copies, rows, len(rows)):
+    if not copies or (times % 1 != 0).any():
+        return
+    rows = frame.drop(columns=column).drop_duplicates()
+    if _more_than_chance(copies, rows, len(rows)):
         said = (
-            f"as weights, count {len(frame):,} rows as {int(times.sum()):,}, as if equal rows were common. Scores and "
+            "as weights, count {rows:,} rows as {times:,}, as if equal rows were common. Scores and --dependence auto "
+            "leave out one copy of a row, learn from its other copies, and so are too good: keep the weights only if "
+            "they count different cases with equal cells"
         )
-        said += (
-            "--dependence auto leave out one copy of a row, learn from its other copies, and so are too good: keep the "
-        )
-        said += "weights only if they count different cases with equal cells"
-        yield Remark(column, said, True)
+        yield Remark(column, Message(said, rows=len(frame), times=int(times.sum())), True)
 
 
 def _more_than_chance(copies: int, distinct: pd.DataFrame, rows: int) -> bool:
@@ -1459,7 +1460,7 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             yield Remark(name, said, mostly, asks=True, tells=True)
         elif (found := _beyond(counts, values)) is not None:
             c, odd, side, value = found
-            said = "is {side} {value:g} only in class {label}, in all {but}rows: is it known when a class is to be "
+            said = "is {side} {value:.9g} only in class {label}, in all {but}rows: is it known when a class is to be "
             said += "predicted? If not, {leave}"
             but, leave = f"but {odd:,} of {len(rows):,} " if odd else "", Cure("drop", column=name)
             message = Message(said, side=side, value=value, label=_short(classes[c]), but=but, leave=leave)
@@ -1475,6 +1476,7 @@ def _beyond(counts: Array, values: Array) -> tuple[int, int, str, float] | None:
     size, below = counts.sum(axis=0), counts[:-1].cumsum(axis=0)
     others = below.sum(axis=1, keepdims=True) - below
     known = others[-1]
+    # The exceptions if the limit lies between values k and k + 1, for a class above and for a class below the limit.
     odd = np.stack([below + known - others, size - below + others], axis=1)[:-1]
     usual = (counts[:-1].sum(axis=1, keepdims=True) - counts[:-1]).max(axis=0)
     odd[:, :, (2 * usual < known) | (size < FEWEST_RARE)] = len(values) + counts.sum()

@@ -188,22 +188,9 @@ def test_rows_with_a_class_are_left_out_of_the_choice_of_rows_to_label(tmp_path,
     frame = X.assign(y=y)
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.assign(y=frame["y"].where(frame.index < 50)).to_csv(tmp_path / "part.csv", index=False)
-    assert (
-        run(capsys, "fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", tmp_path / "m.bayesnb")[0]
-        == 0
-    )
-    asked = (
-        "ask",
-        "label-next",
-        tmp_path / "m.bayesnb",
-        tmp_path / "part.csv",
-        "--draws",
-        "50",
-        "-n",
-        "5",
-        "--format",
-        "csv",
-    )
+    model, fitted = tmp_path / "m.bayesnb", (tmp_path / "t.csv", "--target", "y", "--dependence", "none")
+    assert run(capsys, "fit", *fitted, "-o", model)[0] == 0
+    asked = ("ask", "label-next", model, tmp_path / "part.csv", "--draws", "50", "-n", "5", "--format", "csv")
     _, out, err = run(capsys, *asked)
     assert "50 rows with a class are left out" in err
     assert pd.read_csv(io.StringIO(out))["row"].min() >= 50

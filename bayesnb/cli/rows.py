@@ -86,9 +86,9 @@ def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
     from bayesnb.data.warned import FarCounter
     from bayesnb.inference.later_dates import said_of_later_dates
 
-    far = FarCounter(clf.schema, clf.statistics)
-    far.count(Table.of(row))
-    for sentence in (*far.sentences(), *said_of_later_dates(clf, Table.of(row))):
+    far, table = FarCounter(clf.schema, clf.statistics), Table.of(row)
+    far.count(table)
+    for sentence in (*far.sentences(), *said_of_later_dates(clf, table)):
         warn(sentence)
 
 

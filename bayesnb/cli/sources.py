@@ -168,7 +168,7 @@ class Opened:
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """Findings about columns, from ``frame`` (all rows or a sample)."""
-        from bayesnb.findings import copies_by_weight, examine
+        from bayesnb import findings
 
         file, weight = self.file, self.settings.weight
         layouts = () if file is None else file.layouts
@@ -177,10 +177,10 @@ class Opened:
         classes_known = any(mark.startswith(f"{target}=") for mark in stated)
         found = [
             self.settings.fitting(remark)
-            for remark in examine(frame, target, rows, layouts, marks=file and (lambda: file.marks))
+            for remark in findings.examine(frame, target, rows, layouts, marks=file and (lambda: file.marks))
             if not (remark.mark and classes_known and remark.column == target) and not self.settings.follow(remark)
         ]
-        return [*found, *([] if weight is None else copies_by_weight(frame, weight))]
+        return [*found, *([] if weight is None else findings.copies_by_weight(frame, weight))]
 
 
 def opened_for(

@@ -4,8 +4,8 @@ from bayesnb.inference.questions import MODULES, QUESTIONS, Question, by_group
 
 PAGE = """# If you want … use …
 
-Call what stands beside your wish: a method of the fitted estimator (and of its `classifier_`), or a function of a
-module, which takes either first. For whole tasks, see [how to …](../how-to/index.md).
+Each line ends with the name to call: a method of the fitted estimator (or of its `classifier_`), or a function whose
+first argument is the estimator or the classifier. For whole tasks, see [how to …](../how-to/index.md).
 
 ```{{eval-rst}}
 .. currentmodule:: bayesnb

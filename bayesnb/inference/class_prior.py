@@ -162,7 +162,7 @@ def errors_of_classes(
     return np.column_stack([errors, np.zeros(chains)])
 
 
-@question("another class prior", "predict", "deploy")
+@question("predictions with another class prior", "predict", "deploy")
 def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     """Replace the class prior of a classifier, and keep everything learned about the columns.
 

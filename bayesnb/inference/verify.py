@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayesnb.sampling.agreement import Agreement
 
 
-@question("to hold the closed form against a sampler", "is the model right")
+@question("to compare the closed form with a sampler", "is the model right")
 def verify(
     classifier: Classifier,
     X: Any = None,

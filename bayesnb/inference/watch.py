@@ -580,7 +580,7 @@ def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Arra
 
 
 @question(
-    "an alarm if a stream of rows leaves the model, at which you may look after every row",
+    "an alarm if the rows of a stream no longer follow the model, however often you look",
     "is the model right",
     "checks",
 )

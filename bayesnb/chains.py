@@ -1,4 +1,4 @@
-"""Markov chains: sampling by NUTS, convergence, and importance weights for leave-one-out."""
+"""Markov chains: sampling by NUTS, convergence diagnostics, and importance weights that leave a row out."""
 
 from __future__ import annotations
 

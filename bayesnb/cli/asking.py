@@ -102,7 +102,7 @@ class Questions(click.Group):
 
 
 def asked() -> Mapping[str, Question]:
-    """Map the name of each question that requires only ``X``, or only ``X`` and ``y``, to the question."""
+    """The questions that have a command, by name: they require no arguments except ``X`` and ``y``."""
     import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
 

@@ -46,11 +46,11 @@ def compare(
     the default is the held-out row whose true class is least probable under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
-    rows, the held-out rows that score --dependence auto also determine the weights of its models. If at most a fifth of
-    all rows is scored, each model is instead fitted once, to the unscored rows. --all adds all scores and the family of
-    each column. For the row, --all adds the class probabilities under each model, and their posterior intervals under
-    naive Bayes. A held-out row is predicted by models that have not learned it. --more shows how further rows would
-    improve the recommended model.
+    rows, --dependence auto is scored by the same held-out rows that determine the weights of the averaged models. If at
+    most a fifth of all rows is scored, each model is fitted only once, to the rows that are not scored. --all adds all
+    scores, the family of each column, and the class probabilities of the row under each model (under naive Bayes, with
+    posterior intervals). A held-out row is predicted by models that have not learned it. --more shows how further rows
+    would improve the recommended model.
     """
     import numpy as np
 

@@ -33,8 +33,8 @@ def score(
     """Score a model on rows that it has not learned.
 
     The output is one sentence, a table of scores and a confusion matrix. The table shows each score with an interval,
-    its expected value under the model, and the score of the class frequencies. Rows of a class that was never learned
-    are counted but not scored. Each row counts once, even if the model was fitted with weights.
+    the score that the model expects, and the score of predicting the class frequencies. Rows of a class that was never
+    learned are counted but not scored. Each row counts once, even if the model was fitted with weights.
     """
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import said_of, unseen_levels
@@ -85,9 +85,9 @@ def audit(
     DATA is the name of an embedded data set, or a path as for `fit`, with at most 200 columns. Naive Bayes assumes that
     the columns are independent given the class. For every pair of columns, the audit computes a Bayes factor, the
     mutual information, and the decrease in held-out log loss if the dependence of the pair is modelled. The audit also
-    compares columns and pairs with tables simulated from the model. A label is doubtful if the model of all other rows
-    gives the label a small probability. If the audit recommends a dependence, the model that judges the labels includes
-    this dependence.
+    compares each column, and each pair of columns, with tables simulated from the model. A label is doubtful if the
+    model of all other rows gives the label a small probability. If the audit recommends a dependence, the model that
+    judges the labels includes this dependence.
 
     The first sentence of the output recommends a value of --dependence. `compare` and `report` show how much the
     recommended dependence improves predictions.

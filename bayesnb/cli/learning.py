@@ -27,7 +27,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    The exponents (powers of likelihoods) of a --dependence are learned from a random sample of rows.
+    With --dependence, the exponents (powers of likelihoods) are learned from a random sample of rows.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -124,8 +124,8 @@ def update(model: str, more: str, **given: Any) -> int:
     --dependence, the learned exponents (powers of likelihoods), bin edges and model weights do not change. The old file
     stays until the new file is complete. If another process changes the file meanwhile, the rows are added to the
     changed model; rows from stdin cannot be read again, so the command then fails and writes nothing. Before the file
-    is replaced, the command warns of numbers far from the learned ones, which may be in another unit. The rows are
-    learned all the same; `forget` removes them.
+    is replaced, the command warns of numbers that are far from the learned numbers, because they may be in another
+    unit. The rows are learned all the same; `forget` removes them.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -207,8 +207,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
 
     Fit all models with the same options, such as the options that inspect advises for the first table. Models without a
     dependence (--dependence none) merge exactly, in any order. With a dependence, the merged model keeps the dependence
-    and exponents of the first model. The counts of the dependence, such as rows per pair of levels, are added if all
-    models count the same pairs and intervals.
+    and exponents of the first model. If all models count rows for the same pairs of columns and the same intervals,
+    these counts are added.
     """
     from pathlib import Path
 

@@ -161,7 +161,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """The contents of ``stated.json``: parameters of each "module:function", and the questions that are commands."""
+    """The contents of ``stated.json``: the parameters of each "module:function", and the questions with a command."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 

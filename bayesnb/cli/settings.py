@@ -111,7 +111,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """Adapt the advice in a remark to the ``--feature`` option that the user gave for its column."""
+        """Adapt the advice about a column to the ``--feature`` option that the user gave for it."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))

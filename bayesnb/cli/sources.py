@@ -189,8 +189,9 @@ def opened_for(
 ) -> Opened:  # fmt: skip
     """Open a table with the settings for reading that a fitted model stores.
 
-    The columns ``others`` are always kept. If ``learn`` is true, new columns may be added. If
-    ``new`` is true, the model has not learned the rows, and numbers far from the learned ones are reported.
+    The columns in ``others`` are read even if the model does not use them. If ``learn`` is true, new columns may be
+    added. If ``new`` is true, the model has not learned the rows, and numbers far from the learned numbers are
+    reported.
     """
     format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
@@ -215,8 +216,8 @@ def opened(
 ) -> Opened:
     """Open an embedded data set or a file. ``data`` is a path if it exists, or if it contains a dot or a slash.
 
-    Columns named in ``settings`` must exist. If the first line contains one of ``names``, it is the header. If a
-    workbook has other sheets, and no option names the sheet, ``says_sheet`` prints on stderr which sheet is read.
+    Columns named in ``settings`` must exist. If the first line contains one of ``names``, it is the header.
+    ``says_sheet``: whether to print on stderr which sheet of a workbook is read, if no option names the sheet.
     """
     from bayesnb.data.readers import Source
 

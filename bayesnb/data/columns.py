@@ -96,7 +96,7 @@ class Column:
         return "nothing" if kind == "empty" else "number"
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels in the order of an ordered type, or sorted numbers. Raise an error for other columns."""
+        """The levels in order: as declared by an ordered type, or sorted by number. Other columns raise an error."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -248,8 +248,8 @@ def culprit(
 ) -> tuple[str, str | Message]:
     """The text that keeps a column from being read as numbers, and advice on this text.
 
-    If ``among`` (all cells) is given, advice in Python writes numbers with a point. Advice on the command line writes
-    numbers with the decimal mark of the cells.
+    The advice for the command line writes numbers with the decimal mark of the cells. The advice for Python does so,
+    too, unless ``among`` (all cells of the column) is given; then it writes numbers with a point.
     """
     decimal = amounts.decimal_of(among or texts)
 
@@ -282,8 +282,8 @@ def culprit(
 def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple[str, dict[str, Any]]:
     """Advice on texts in a column that must hold numbers: a message template, and the values to insert.
 
-    ``write`` is the advice on one text, ``odd``. If the texts are numbers with one unit and one decimal mark, or
-    markers of missing cells, the advice is how to read the numbers.
+    ``odd`` is one of the texts, and ``write`` is the advice on this text. If the texts are numbers with one unit and
+    one decimal mark, or markers of missing cells, the advice is how to read the numbers.
     """
     marks = sorted({text for text in texts if text.strip().lower() in {*amounts.GAPS, *amounts.MARKS}})
     numbers = {text.strip(): amounts.measured(text) for text in {*texts} - {*marks}}

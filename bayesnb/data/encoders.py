@@ -85,9 +85,10 @@ class Feature:
     """One feature of the model.
 
     ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the columns of
-    the table, if they differ from ``columns``. ``declared`` holds the levels in the categorical type of each column.
-    ``kinds`` holds the kind of each column's values, such as text, in the first table with the column. ``cuts`` holds
-    the intervals of binned columns. ``tried`` holds the name, log evidence and log score of each candidate family.
+    the table, if they differ from ``columns``. ``declared`` holds, for each column of a categorical type, the levels
+    that the type lists. ``kinds`` holds the kind of each column's values, such as text, in the first table with the
+    column. ``cuts`` holds the intervals of binned columns. ``tried`` holds the name, log evidence and log score of each
+    candidate family.
     """
 
     columns: Names

@@ -156,8 +156,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` holds the name and dtype of each column that ``score`` computes. ``keep`` names columns of the table
-    that ``score`` returns before these columns.
+    ``columns`` lists (name, dtype) of each column that ``score`` computes. ``keep`` lists columns of the table; they
+    come first in the result.
     """
     match engine_of(source):
         case "dask":

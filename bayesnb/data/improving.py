@@ -179,7 +179,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The ordered levels of a column of whole numbers if an Ordinal predicts the class best; otherwise ``None``.
+    """The levels of a column of whole numbers, in order, if an ``Ordinal`` predicts the class best; otherwise ``None``.
 
     The Ordinal must be clearly better than families of counts, because an Ordinal has no level for higher numbers.
     """
@@ -273,7 +273,8 @@ def better_as(family: Family, held: pd.Series, labels: pd.Series | None) -> bool
 def better_as_codes(held: pd.Series, labels: pd.Series | None) -> bool:
     """Whether a Categorical predicts the class better than a Gaussian, a Pólya tree and the class frequencies.
 
-    Neighbouring ages, years or counts are alike, which a Pólya tree learns. Neighbouring codes are not alike.
+    Neighbouring ages, years or counts have similar class probabilities, which a Pólya tree can learn. Neighbouring
+    codes, such as product numbers, need not.
     """
     held, known = _labelled(held, labels)
     if known is None:

@@ -72,7 +72,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Move ``Missing`` without a family from a column to the first column derived from it, such as "month of date"."""
+    """If a date or the like has ``Missing()`` without a family, specify it for the first derived column instead."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)
@@ -85,7 +85,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """For a part of a table, drop specifications that need the whole column, such as a family of numbers for text."""
+    """In a part of a table, drop families that the part's texts cannot show to fit, such as a family of numbers."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept, joined = dict(features), specifications.specified_readings(features).keys()

@@ -83,7 +83,7 @@ class Reading(ABC):
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
-        """The numbers in a column, and the kind of each cell, such as "<5"; by default, both are ``None``."""
+        """Return (numbers in a column, kind of each cell, such as "<5"); (``None``, ``None``) for most readings."""
         return None, None
 
     def applies(self, column: Column) -> bool:
@@ -211,7 +211,11 @@ def _numbers_in(
     texts: Collection[str], plain: bool = False, unit: str | None = None,
     parse: Callable[[str], amounts.Measured | None] = amounts.measured,
 ) -> Iterable[Number]:  # fmt: skip
-    """The ``Number`` readings that fit all texts. If ``unit`` is given ("": any except %), some texts may lack it."""
+    """The ``Number`` readings that fit all texts.
+
+    By default, all texts have one unit, or no text has a unit. If ``unit`` is given, some texts may lack this unit; ""
+    stands for any unit. No text may lack the unit %.
+    """
     units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
         found = parse(text)
@@ -1133,7 +1137,7 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def numbers_for_a_family(column: Column, only_money: bool) -> Number | None:
-    """The ``Number`` reading of a text column that has a family of numbers; ``None`` if none or several fit.
+    """The ``Number`` reading of a text column for which the user named a family of numbers; ``None`` if not unique.
 
     If ``only_money`` is true, numbers without a currency are not read.
     """

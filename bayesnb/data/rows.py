@@ -129,7 +129,7 @@ class TrainingRows:
     def read(
         self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Data]:
-        """Return the schema (see :meth:`schema`), extended by what its columns learn, and the encoded columns."""
+        """Return the schema (see :meth:`schema`) with the levels and words of these rows, and the encoded columns."""
         known = self.schema(settings, before, fixed)
         with rows_at(self.places):
             return known.read(self.table, learn=True)

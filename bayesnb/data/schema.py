@@ -78,7 +78,7 @@ class Schema:
         return cls(table.names, named, found, unseen, columns, families, readings)
 
     def typed(self, table: Table) -> Table:
-        """A copy of the table whose columns have the types in this schema. Selections of rows keep these types."""
+        """A copy of the table whose columns have the types in this schema, even if only some rows are selected."""
         inferred = [feature for feature in self.features.values() if feature.origin.inferred]
         known = {name: each.origin.kind for each in inferred for name in each.reads}
         return replace(table, readings=self.readings, known=known)

@@ -340,7 +340,7 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """The family for each type of column, instead of the default family. ``None`` makes such columns an error.
+    """The family for each type of column, instead of the default family. ``None`` makes columns of this type an error.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Summary:
         return Summary(growing.merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels and words. Levels and words in the schema ``before`` come first."""
+        """Sort the levels and words. Those in the schema ``before``, if given, come first."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:

@@ -121,7 +121,7 @@ class Table:
     def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
         """Make a :class:`Table` of an Arrow batch or table.
 
-        Ordered dictionary types declare levels; with ``declares=True``, all dictionary types do.
+        A dictionary type declares the levels of its column if the type is ordered, or if ``declares`` is true.
         """
         from pyarrow import types
 

@@ -123,8 +123,9 @@ def warn_of_rows(
 ) -> None:  # fmt: skip
     """Warn of unseen levels, of texts without known words, and of cells that the fit would have read differently.
 
-    ``reading`` holds the options with which the fit read its table. If ``telling`` is true, missing cells are evidence,
-    so absent columns cause a warning. If ``telling`` is false and ``reading`` is empty, ``learned`` may be ``None``.
+    ``reading`` holds the options with which the fit read its table. If ``telling`` is true, the model treats missing
+    cells as evidence, so there is a warning if columns are absent. If ``telling`` is false and ``reading`` is empty,
+    ``learned`` may be ``None``.
     """
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
@@ -554,8 +555,8 @@ CLOSE = 1e-6
 class EncodedColumnsWarning(UserWarning):
     """Some columns seem to be the output of an encoder or a scaler. Fit the original, untransformed table.
 
-    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. Tables
-    and explanations of standardised columns are in units of standard deviations.
+    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. If
+    columns are standardised, tables of parameters and explanations show standard deviations instead of units.
 
     To silence the warning, name the family of the columns, or call ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.

@@ -60,9 +60,10 @@ MOST_COLUMNS = 200
 class Grid:
     """The cells (intervals or levels) of the columns of a model.
 
-    ``features`` holds the feature (group of columns) of each column, and ``places`` the column's position in the
-    feature. ``terms`` holds the position of each column in ``posterior.pieces``. ``cuts`` holds the intervals of a real
-    column, the levels of a categorical column, or the number 2 for a column of zeros and ones.
+    Each field has one entry per column. ``features`` holds the feature (group of columns) to which the column belongs,
+    and ``places`` the column's position in this feature. ``terms`` holds the column's position in ``posterior.pieces``.
+    ``cuts`` holds the intervals of a real column, the levels of a categorical column, or the number 2 for a column of
+    zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -174,11 +175,11 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """Names of the columns in the grid; ``called`` holds the names of all likelihood factors."""
+        """Select the names of the columns in the grid from ``called``, the names of all pieces of the posterior."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
-        """Names of the levels and intervals with offsets, such as "outlook = rain" and "2.5 ≤ length < 4"."""
+        """Names of all levels and intervals of the grid, such as "outlook = rain" and "2.5 ≤ length < 4"."""
         found = []
         for name, cut in zip(self.names(called), self.cuts, strict=True):
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
@@ -229,7 +230,7 @@ def _constant(x: Array, weight: Array) -> bool:
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """Positions in ``posterior.pieces`` of columns with at most one value, equally probable in all classes."""
+    """Positions in ``posterior.pieces`` of columns with no value, or with a value equally probable in all classes."""
     # Leaving a row out of an uninformative column lowers the probability of its value in the row's class only. That
     # would reveal the class.
     found, ready = [], pieces.by_column(data)
@@ -302,9 +303,9 @@ class Cells:
     ``pairs`` are the pairs of columns to count. ``joint`` groups the columns of the joint Gaussian
     (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted by their combination of
     cells in all columns. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes
-    the numeric columns of the linear model. ``centre``, (covariate,), is the average over classes of each covariate's
-    class mean; the covariates are indicators of cells, then standardized numbers. ``others`` is the number of columns
-    outside the grid.
+    the numeric columns of the linear model. The covariates of the linear model are indicators of cells, then
+    standardized numbers. ``centre``, (covariate,), holds the mean of each covariate, averaged over the classes with
+    equal weights. ``others`` is the number of columns outside the grid.
     """
 
     grid: Grid
@@ -321,7 +322,7 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """Choose, from ``data``, the cells and the pairs of columns to count for the settings ``spec``.
+        """Choose the cells and the pairs of columns that the settings ``spec`` require for the rows in ``data``.
 
         Raises
         ------
@@ -489,8 +490,9 @@ class DependenceStatistics:
 
     The operator ``+`` adds counts, and ``*`` multiplies all counts by a factor.
 
-    Rows are counted per cell of a column (``shapes``), node of a partition (``leaves``), node of a tree (``stops``),
-    and combination of the cells of all columns (``near``). ``rows`` is the total weight of the rows of each class.
+    ``shapes`` counts rows per cell of a column, ``pairs`` per pair of cells of two columns, ``near`` per combination of
+    the cells of all columns, ``leaves`` per node of a partition, and ``stops`` per node of a tree. ``rows`` holds the
+    total weight of the rows of each class.
     """
 
     cells: Cells

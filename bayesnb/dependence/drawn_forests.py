@@ -1,4 +1,4 @@
-"""Draw column parameters, and forests of edges between columns, given the data and, optionally, one row."""
+"""Draw column parameters and forests (sets of edges between columns) from their posterior."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ class DrawnForests:
     ) -> None:
         """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
 
-        ``cells`` holds the encoded cells of the drawn rows, by feature. ``draw`` holds, for each row, the index of its
-        parameter draw. ``read(feature, cells)`` encodes cells again.
+        ``cells`` maps each feature to the drawn cells, which are changed. ``draw`` holds, for each row, the index of
+        its parameter draw. The function ``read(feature, cells)`` encodes drawn cells, so that their intervals can be
+        found.
         """
         if (forests := self.terms.forests) is None:
             return

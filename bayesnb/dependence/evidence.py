@@ -1,4 +1,4 @@
-"""Evidence for dependence of two columns given the class: Bayes factors, mutual information and gains in log loss."""
+"""Evidence that two columns depend on each other given the class, such as Bayes factors and mutual information."""
 
 from __future__ import annotations
 

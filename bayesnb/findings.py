@@ -1468,10 +1468,11 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _beyond(counts: Array, values: Array) -> tuple[int, int, str, float] | None:
-    """A class whose numbers lie beyond those of all other rows, most of which have the same number.
+    """Find a class whose numbers lie above (or below) nearly all numbers of other classes, which are mostly equal.
 
-    An example is the cost of a repair. ``counts``, (value, class), are of the sorted ``values``, and in the last row of
-    missing cells. Return the class, the number of exceptions, the side ("above" or "below") and the limit, or ``None``.
+    An example is the cost of a repair: 0 without a repair. ``counts``, (value, class), counts the rows with each of the
+    sorted ``values``, and in the last line the rows with a missing cell. Return the class, the number of exceptions,
+    the side ("above" or "below") and the limit, or ``None``.
     """
     size, below = counts.sum(axis=0), counts[:-1].cumsum(axis=0)
     others = below.sum(axis=1, keepdims=True) - below

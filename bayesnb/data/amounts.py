@@ -164,7 +164,7 @@ def labelled(text: str) -> Measured | None:
 
 
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
-    """Whether texts may be codes such as A12: letters touch digits, and no digits have thousands separators.
+    """Whether texts may be codes such as A12: letters and digits are adjacent, and no number has thousands separators.
 
     If nearly every row has a different text (``identifying``), texts are codes unless a text has a point, comma
     or apostrophe between digits.
@@ -229,8 +229,8 @@ def decimal_of(texts: Iterable[str]) -> str:
 class Marks(NamedTuple):
     """The decimal marks of a table, in columns with more than ten different texts (``needed``) and in others (``few``).
 
-    In a column with at most ten different texts, "1,2" may be a list of two choices. So the marks ``few`` may
-    contradict the marks ``needed``, but do not settle the decimal mark alone.
+    In a column with at most ten different texts, "1,2" may be a list of two choices. Therefore, such columns can rule
+    out a decimal mark, but cannot settle it by themselves.
     """
 
     needed: frozenset[str]
@@ -247,11 +247,11 @@ MOST_SEEN = 1000
 
 
 def marks_among(columns: Iterable[Iterable[str]]) -> Marks:
-    """The decimal marks without which the texts of columns are not numbers.
+    """The decimal marks that the numbers in the texts of columns need.
 
-    The rule is the same for data frames and files. A column counts if more than four fifths of its texts are numbers,
-    perhaps with a unit. Groups of digits, such as 192.168.100.101, may also be an address, so a mark counts only if a
-    text contains it.
+    The rule is the same for data frames and files. Only columns in which more than four fifths of the texts are numbers
+    (perhaps with a unit) are used. A mark must occur in a text: groups of digits without the mark, such as
+    192.168.100.101, may be an address.
     """
     found: tuple[set[str], set[str]] = set(), set()
     for column in columns:

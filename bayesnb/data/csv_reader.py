@@ -1,7 +1,7 @@
 """Read CSV files as Arrow batches.
 
-See ``docs/how-to/big-tables.md`` for numbers and missing values. Only double quotes enclose a cell. If the first row is
-all text, it is a header unless most of its texts recur in later rows.
+See ``docs/how-to/big-tables.md`` for numbers and missing values. Only double quotes enclose a cell. If all cells of the
+first row are text, the row is a header, unless most of these texts recur in later rows.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Format:
         Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In a column of
-        numbers, a text such as NA still means missing.
+        numbers, this text means missing nevertheless.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str
@@ -110,7 +110,7 @@ class CsvLayout:
 
     @property
     def elsewhere(self) -> str:
-        """The decimal mark of a learned column whose texts fit both; in a CSV file, few numbers beside it settle it."""
+        """For a learned column whose texts fit both decimal marks: the mark that the table's other columns settle."""
         both = self.known.needed | self.known.few
         return min(both) if len(both) == 1 and self.of_texts is None else self.known.settled
 

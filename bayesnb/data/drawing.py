@@ -85,7 +85,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return (tables, sample): an iterator, and a function that afterwards samples at most ``most`` rows."""
+    """Return an iterator over the tables, and a function that samples at most ``most`` rows after the iteration."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

@@ -77,7 +77,7 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """Return the schema ``one`` and its statistics with levels spelled as after a merge with the schema ``other``.
+    """Spell the levels of a model (the schema ``one`` and its statistics) as after a merge with the schema ``other``.
 
     Only columns read with ``Joined``, which reads several spellings as one level, change.
     """

@@ -330,15 +330,15 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Select the entries of ``features`` whose columns are in the table.
+    """Select the entries of ``features`` whose columns are all in the table.
 
-    A feature of which the table lacks some columns is left out. If ``known`` holds none of the feature's columns, an
-    error is raised. A bag of words keeps the columns that the table has.
+    If only some columns of an entry are in the table, the entry is left out, except that a bag of words keeps these
+    columns.
 
     Raises
     ------
     ValueError
-        If only some columns of a new feature are in the table.
+        If only some columns of an entry are in the table, and no column of the entry is in ``known``.
     """
     if not isinstance(features, Mapping):
         return features

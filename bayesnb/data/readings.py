@@ -23,7 +23,7 @@ from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, requi
 
 
 class UnreadCellWarning(UserWarning):
-    """Some cells count as missing, because they do not fit the reading of their column, such as "soon" among dates.
+    """Some cells, such as "soon" in a column of dates, count as missing, because they could not be read.
 
     To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
 
@@ -75,11 +75,11 @@ class Reading(ABC):
         """A plural noun for the cells in messages, such as "dates"."""
 
     def read_as(self, column: Any) -> str:
-        """How ``inspect`` describes a column that is read in this way."""
+        """A description, for ``inspect``, of a column that is read in this way."""
         return self.said
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
-        """The setting that the texts do not determine, such as "the decimal mark"; otherwise ""."""
+        """The name of the setting that the texts do not determine, such as "the decimal mark"; "" if there is none."""
         return "the decimal mark"
 
     def numbers(self, column: Column) -> tuple[Any, Any]:
@@ -371,7 +371,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Count numbers, bounds and other texts if most cells of a column are numbers and some are bounds."""
+    """Count the numbers, bounds and other texts in a column of mostly numbers and some bounds; {} for other columns."""
     texts, others, _ = _texts_and_others(column)
     held = _counted(texts, len(others))
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -1043,14 +1043,14 @@ class Joined(Reading):
         return replace(self, levels=tuple(sorted({**levels, **meant}.items())))
 
     def lacks(self, advised: Joined) -> bool:
-        """Whether the reading ``advised`` has a corrected spelling, or an order of levels, that this reading lacks."""
+        """Whether ``advised`` has corrected spellings, or an order of levels, that this object lacks."""
         if advised.order and not self.order:
             return True
         joins = {folded(a) for a, _ in self.pairs}
         return any(folded(a) not in {*joins, folded(b)} for a, b in advised.pairs)
 
     def united(self, other: Joined) -> Joined:
-        """Combine the readings of two tables, with one spelling for each level."""
+        """Combine the spellings found in two tables, with one spelling for each level."""
         levels: dict[str, str] = {}
         for key, level in (*(self.levels or ()), *(other.levels or ())):
             levels[key] = max(levels.get(key, level), level, key=_naturally)

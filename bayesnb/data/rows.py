@@ -152,10 +152,10 @@ class TrainingRows:
 
 
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """If labels or weights are given as column names, take these columns from ``X``; return them and the rest of ``X``.
+    """Replace names of columns, given as labels or weights, by these columns; also return the other columns of ``X``.
 
-    ``wanted`` maps a parameter, such as ``y``, to a column name or to values. An unknown name raises ``ValueError``. If
-    labels or weights have the index of ``X`` in another order, a warning says that the index is ignored.
+    ``wanted`` maps a parameter, such as ``y``, to a column name or to values. An unknown name raises ``ValueError``. A
+    warning is issued if labels or weights have the same index as ``X`` in another order, because the index is ignored.
     """
     values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
     names = [name for name in values.values() if isinstance(name, str)]

@@ -65,8 +65,8 @@ class Schema:
     ) -> Schema:  # fmt: skip
         """Choose the family of each column: the specified family, or the default of the column's type.
 
-        Parameters such as ``unseen`` are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, ``table`` must
-        hold their feature columns.
+        Parameters such as ``unseen`` are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, the columns of
+        ``table`` must already be replaced by the feature columns of ``readings``.
         """
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
@@ -206,7 +206,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """Features whose unseen levels or impossible numbers count as missing, each with its columns' known levels."""
+        """Features whose unseen levels or impossible numbers count as missing, with the columns' known levels."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}

@@ -186,7 +186,7 @@ class Missing:
     Parameters
     ----------
     family : Family, Binned, Text or a reading, optional
-        Family of the values, or a reading of the cells, such as ``Date()``. By default, the type of the column decides
+        Family of the values, or how to read the cells, such as ``Date()``. By default, the type of the column decides
         the family.
     prior : Beta
         Prior of the probability that a cell is missing.
@@ -231,7 +231,7 @@ class Missing:
 
 
 def _one_by_one(features: Mapping[Any, Any]) -> dict[Any, Any]:
-    """``features`` with an entry per column in place of ``Missing`` for several columns, whose cells it flags alone."""
+    """Divide an entry ``Missing()`` for several columns, without a family, into one entry per column."""
     found: dict[Any, Any] = {}
     for key, given in features.items():
         spec, columns = given if isinstance(given, tuple) and len(given) == 2 else (given, key)

@@ -53,7 +53,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column, the number of rows with each unseen level or impossible number."""
+    """The number of rows with each unseen level or impossible number, by column."""
     found: dict[Any, Counter[Any]] = {}
     for feature, levels in schema.watched:
         if feature.guessed:
@@ -140,7 +140,7 @@ def warn_of_rows(
 
 
 def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
-    """Warn if this table holds, as ordinary numbers, ``marks`` that the fit read as missing (``--na``)."""
+    """Warn if numbers in this table are among the ``marks`` that the fit read as missing (``--na``)."""
     marks = [mark for mark in marks if is_float(mark.rpartition("=")[2])]
     for name in table.names if marks else ():
         codes = [float(text) for text in marks_in(str(name), marks, table.names) if is_float(text)]
@@ -155,7 +155,7 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
 
 
 def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
-    """Warn of missing cells in a column whose texts in ``kept`` the fit read as levels (``--keep-na``)."""
+    """Warn of missing cells if the fit read texts in ``kept`` as levels (``--keep-na``), and had no missing cells."""
     found: dict[Any, tuple[int, str]] = {}
     for name, feature in schema.features.items():
         seen = learned.features[name].seen().sum(axis=0)

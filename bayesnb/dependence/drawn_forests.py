@@ -72,7 +72,10 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """For each row, yield draws of what the forest adds to the log density. Yield nothing if there is no forest."""
+        """For each row, yield draws of the forest's contribution to the log density.
+
+        Yield nothing if there is no forest.
+        """
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 

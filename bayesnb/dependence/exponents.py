@@ -27,8 +27,9 @@ class Group:
     """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd).
 
     The prior mean is 1 for features and forests, and 0 for other terms. If a real column has a shape term (a Pólya
-    tree), the mean is ½ for this term and ½ for the feature. For ``sd``, see :class:`Exponents`. If ``by_class`` is
-    true, each class has its own exponent: the common exponent plus a deviation.
+    tree), the prior mean is ½ for the exponent of the shape term, and ½ for the exponent of the column's feature. For
+    ``sd``, see :class:`Exponents`. If ``by_class`` is true, each class has its own exponent: the common exponent plus a
+    deviation.
     """
 
     name: str
@@ -172,8 +173,8 @@ class Exponents:
     """Naive Bayes with exponents w and offsets b: p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}.
 
     The exponents and offsets have priors, and are learned from the labels. Plain naive Bayes has w = 1 and b = 0. If a
-    column occurs twice, each copy gets the exponent ½. While exponents are learned, the terms of a row are computed
-    without the row (leave-one-out). ``docs/theory/exponents.md`` has the details and the sources.
+    column occurs twice, each copy gets the exponent ½. While exponents are learned, the likelihoods of each row are
+    computed without the row (leave-one-out). ``docs/theory/exponents.md`` has the details and the sources.
 
     Parameters
     ----------
@@ -181,19 +182,19 @@ class Exponents:
         One exponent per feature, one exponent for all features (a tempered likelihood), or one exponent per feature and
         class, shrunk towards the exponent of the feature.
     shapes : bool
-        Whether real columns have a second term, a Pólya tree (a nonparametric density).
+        Whether each real column gets a second likelihood factor: a Pólya tree (a nonparametric density).
     pairs : int, or tuple of (column, column)
         Largest number of pairs of columns that get an interaction term, or the pairs themselves. Unless ``pairs`` is 0,
         a joint Gaussian term (with a full covariance per class) is also added for all Gaussian columns.
     kernel : bool
-        Whether to add a kernel term: the class frequencies among similar rows. There is no kernel term for more than
-        4,096 rows, because the term stores the cells of all rows.
+        Whether to add a factor for the class frequencies among similar rows (a kernel estimate). This factor is left
+        out with more than 4,096 rows, because it stores the cells of all rows.
     partitions : int
         Number of random partitions of the rows, for interactions of many columns.
     trees : int
         Number of classification trees (one model of the model average).
     linear : bool
-        Whether one model of the model average is linear in the numeric columns.
+        Whether the model average includes a model whose log-odds are linear in the numeric columns.
     forests : {"shared", "class"}, optional
         Average over all forests of edges between columns, without exponents; all classes share a forest ("shared"), or
         each class has a forest ("class"). If the rows have missing cells, the log marginal likelihood may be

@@ -167,7 +167,7 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Lower and upper bounds on the log Bayes factor ``log_gain`` if missing cells were summed out exactly.
+        """Lower and upper bound of the value that ``log_gain`` would have if missing cells were summed out exactly.
 
         All learned rows must have weight 1.
         """
@@ -341,7 +341,7 @@ class Forests:
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """Draw θ; return ln [p(x_v | cell of the parent, θ) / p(x_v)] for each cell x_v of column v, (row, cell).
+        """Draw θ; return ln [p(x | parent's cell, θ) / p(x)] for each level or interval x of column v, (row, level).
 
         Rows with the same draw and class have the same cell probabilities θ.
         """
@@ -406,9 +406,9 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """For each row, the weight of learned rows with equal values in columns u and v, and with an equal value in u.
+        """Weights of learned rows equal to a row in columns u and v, and equal in u: two arrays (row, class, u, v).
 
-        Both arrays, (row, class, u, v), are 0 if the row's value in u or v is missing.
+        Both weights are 0 if the row's value in u or v is missing.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():

@@ -37,10 +37,11 @@ class LabelTrees:
     """Bagged classification trees (Breiman 1996, 2001) on intervals and levels, grown until their leaves are pure.
 
     A hash of a row's cells decides whether a tree is grown on the row, so equal rows are used or omitted together.
-    Nodes also count rows on which their tree was not grown.
+    The counts of a node also include rows on which the tree was not grown.
 
     The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` holds
-    hashes of cells (:func:`keys_of_cells`). Each tree is grown on about the fraction ``share`` of the rows.
+    hashes of cells (:func:`keys_of_cells`). ``share`` is the approximate fraction of the rows on which each tree is
+    grown.
     """
 
     columns: Array

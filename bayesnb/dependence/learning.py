@@ -249,9 +249,9 @@ def stacked(
 
     For each set of row weights in ``weight``, (average, row), return the weights of the models and the power. The
     weights of the models are the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by
-    :func:`toward_naive_bayes`. A power corrects the mean, because means of calibrated probabilities are underconfident
-    (Ranjan and Gneiting 2010); the power applies to the ratio of the mean to the class frequencies. The log power has
-    the prior Normal(0, 0.3).
+    :func:`toward_naive_bayes`. Means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010).
+    Therefore, the ratio of the mean probabilities to the class frequencies is raised to a power. The log power has the
+    prior Normal(0, 0.3).
     """
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])
@@ -296,12 +296,12 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average two sets of model weights: ``pi``, (average, model), and a set with naive Bayes instead of other models.
+    """Average two sets of weights: ``pi``, (average, model), and a set without the models that extend naive Bayes.
 
     Each of the two sets of weights has prior probability 1/2. Posterior probabilities follow from the models' label
     probabilities ``likely``, (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row,
-    average, model), holds weights estimated from folds without the row. The weight of the class-frequency model does
-    not change.
+    average, model), holds weights estimated from folds without the row. The second set gives the weights of these
+    models to naive Bayes. Both sets have the same weight of class frequencies.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 

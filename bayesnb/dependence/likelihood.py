@@ -210,7 +210,7 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add the Fisher information of the deviations per class to ``apart``, for covariates equal in all classes.
+    """Add to ``apart`` the Fisher information of coefficients per class, of covariates with one value per row.
 
     The array ``both``, (class c, class k, row), holds p_c p_k (or the expected value of p_c p_k) times the row weight.
     """

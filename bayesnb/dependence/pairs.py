@@ -335,7 +335,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: Sequence[float]) -> list[list[Array]]:
-    """For each row weight in ``less``, the :meth:`CellTerm.table` of each pair of columns."""
+    """The :meth:`CellTerm.table` of each pair of columns, for each weight in ``less``."""
     found = [dict[int, Array]() for _ in less]
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]

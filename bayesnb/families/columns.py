@@ -194,7 +194,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Return a known parameter of several columns; each entry of ``cells`` is (values, position of one column)."""
+    """Join the values of a known parameter, such as a variance; entries of ``cells`` are (values, column position)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 

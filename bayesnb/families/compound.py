@@ -78,7 +78,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @property
     def named_parts(self) -> tuple[Family, ...]:
-        """The parts (families) that appear in the name of the compound family."""
+        """The parts that appear in the display name of the compound family."""
         return self.parts
 
     @property

@@ -159,12 +159,12 @@ def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Arra
 
 
 def _halved_groups(x: Array, depth: int, head: str) -> tuple[list[int], Array, Array]:
-    """Halve the values ``x``; return the paths, and the values below and above each cut.
+    """Divide the values ``x`` repeatedly at a middle value, as if they were sorted.
 
-    Sorting all values would take most of the time of a fit. Instead, the values are divided into groups of equal width,
-    and the groups are counted. As long as a cut depends on a group with several values, the group is replaced by its
-    sorted values. The cuts are the same as those of the sorted values, because every other group lies on one side of
-    each cut.
+    Return the code of each interval, and the largest value below and the smallest value above each cut. Sorting all
+    values would take most of the time of a fit. Instead, the values are divided into groups of equal width, and the
+    groups are counted. As long as a cut depends on a group with several values, the group is replaced by its sorted
+    values. The cuts are the same as those of the sorted values, because every other group lies on one side of each cut.
     """
     # The width follows from some of the rows, so that a few large values do not put all others into one group. It has
     # no influence on the result.

@@ -212,10 +212,9 @@ class Family[P: Belief, S: Statistic](ABC):
         return None
 
     def constant(self, s: S) -> Array:
-        """Positions of columns with a single value, if the prior of such a column counts the rows of all classes.
+        """Positions of the columns with a single value, in families in which the prior of such a column uses all rows.
 
-        If the prior counts the rows of all classes, a column with a single value has the same predictive in every
-        class, even if a row is left out.
+        A column with a single value then has the same predictive in every class, even if a row is left out.
         """
         return np.zeros(0, np.intp)
 

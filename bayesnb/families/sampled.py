@@ -448,9 +448,10 @@ class WeightedValues:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless ``nu`` is given.
 
-    The prior is weak: σ lies between s/20 and 1.6 s with probability 0.9. The posterior is proper even if all values of
-    a class are equal, unlike under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
-    (2010). All parameters except ``nu`` are in units of the column. All parameters except m are positive.
+    The prior is weak: σ lies between s/20 and 1.6 s with probability 0.9, where s is a robust standard deviation. The
+    posterior is proper even if all values of a class are equal, unlike under a flat prior (Fernández and Steel 1999).
+    The prior of ν is from Juárez and Steel (2010). All parameters except ``nu`` are in units of the column. All
+    parameters except m are positive.
 
     Parameters
     ----------

@@ -346,7 +346,7 @@ def joint_of_cell(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return the function ``log_joint`` of :func:`joint_of` for one cell."""
+    """Return the function that computes log p(class, row), (value, class), for given values of one cell."""
     x = data[name]
     if classifier.believed.naive and classifier.believed.plug_in is None:
         # The terms of the other features do not change.

@@ -213,8 +213,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     DataFrame (row, ...)
         The rows, with the index of ``X``. ``probability`` is the leave-one-out probability of ``label`` under the
         chosen estimate. Without a ``dependence``, ``probability`` is exact. With a ``dependence``, the exponents are
-        still learned from all rows. ``suggested`` is the most probable class, with ``suggested_probability``. ``wrong``
-        is the probability that the label is wrong.
+        not learned again without the row. ``suggested`` is the most probable class, with ``suggested_probability``.
+        ``wrong`` is the probability that the label is wrong.
 
         ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation. A row
         of weight 2 counts as two rows. ``attrs["mcse"]`` is the largest Monte Carlo standard error of ``wrong``, and

@@ -236,7 +236,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
-        """``ln |dθ/dφ|``, up to a constant, for a transform φ of θ whose density is highest where θ is its mean.
+        """``ln |dθ/dφ|``, up to a constant, for a transform φ of θ: the density of φ is highest at the mean of θ.
 
         φ is the log-odds of a probability, the logarithm of a rate, or (μ, √τ) of a Normal.
         """

@@ -201,6 +201,30 @@ def test_the_texts_of_a_file_settle_an_open_decimal_mark_in_every_container(othe
         assert found_in(nb.load("m.bayesnb"), ["x"]) == {"x": expected}, name
 
 
+@pytest.mark.parametrize("container", [*CONTAINERS, "parts"])
+@pytest.mark.parametrize("spec", ["gaussian", nb.Number(), nb.Bounded(), nb.families.PolyaTree()])
+@pytest.mark.parametrize("unit", ["", " €"])
+@pytest.mark.parametrize("other", ["{},55 €", "{}.55"])
+def test_other_columns_settle_the_open_decimal_mark_of_a_stated_family_in_every_container(
+    container, spec, unit, other, tmp_path, monkeypatch
+):
+    numbers = np.random.default_rng(0).integers(1001, 9999, 60)
+    texts = [f"{k:,}".replace(",", ".") for k in numbers]
+    frame = pd.DataFrame({"x": texts, "t": [other.format(k) for k in range(60)], "y": Y})
+    frame["x"] += unit
+    first = 60 if isinstance(spec, nb.families.PolyaTree) else 20  # Its cells are taken from the first part.
+    parts = iter([frame[:first], frame[first:]])
+    given = parts if container == "parts" else CONTAINERS[container](frame, tmp_path, monkeypatch)
+    if container in ("CSV", "stdin") and not unit and "," in other:  # The commas between cells contradict them.
+        return
+    clf = BayesianNB({"x": spec}).fit(given, "y")
+    means = [*map(float, texts)] if "." in other else numbers
+    typed = BayesianNB({"x": "gaussian" if isinstance(spec, nb.Number | nb.Bounded) else spec})
+    expected = typed.fit({"x": means, "y": Y}, "y").tables()["x"]
+    own = clf.tables()
+    pd.testing.assert_frame_equal(own.get("number of x", own.get("x")), expected)
+
+
 @pytest.mark.parametrize("container", ["frame", "Parquet", "Excel"])
 def test_typed_numbers_and_separators_settle_no_decimal_mark_of_texts(container, tmp_path, monkeypatch):
     frame = pd.DataFrame({"x": [f"{k},{k % 7 + 100}" for k in range(10, 70)], "typed": np.arange(60) + 0.5, "y": Y})

@@ -54,7 +54,7 @@ def inspect(
     asked = EstimatorParameters(
         unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None, "unknown": None}
     )
-    summary = engines.summary(asked, passing, target, settings.weight, again=table.tables)
+    summary = engines.summary(asked, passing, target, settings.weight, again=table.tables, marks=table.marks)
     frame = sample().source
     seen = [*odd, *table.examined(frame, target, summary.rows)]
     about: dict[str, Any] = {"data": data, "rows": summary.rows}

@@ -50,11 +50,11 @@ def fit(
     asked = learning.EstimatorParameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
     passing, sample = table.watched()
     if settings.dependence == "none":
-        summary, drawn = engines.summary(asked, passing, target, settings.weight, again=table.tables), None
+        summary, drawn = engines.summary(asked, passing, target, settings.weight, None, table.tables, table.marks), None
     else:
         spec = named(settings.dependence or "auto")
         summary, drawn = engines.summary_and_sample(
-            asked, passing, target, settings.weight, spec.rows, spec.random_seed, table.tables
+            asked, passing, target, settings.weight, spec.rows, spec.random_seed, table.tables, table.marks
         )
         if drawn is None and settings.dependence is not None:
             raise ValueError(

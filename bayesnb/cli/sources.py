@@ -21,6 +21,7 @@ from bayesnb.wording import UNFITTED, Message, meant, nearest, some
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bayesnb.data.amounts import Marks
     from bayesnb.data.csv_reader import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
@@ -69,6 +70,11 @@ class Opened:
         if self.file is None:
             return datasets.target(self.name)
         return CLASS if self.file.kind == "text" and CLASS in self.names else None
+
+    @property
+    def marks(self) -> Callable[[], Marks] | None:
+        """A function that returns the decimal marks of the file's texts, also in columns of ``--drop``."""
+        return self.file and (lambda: self.file.marks)
 
     def require(self, column: str | None, option: str) -> None:
         if column is None or column in self.names:
@@ -177,7 +183,7 @@ class Opened:
         classes_known = any(mark.startswith(f"{target}=") for mark in stated)
         found = [
             self.settings.fitting(remark)
-            for remark in findings.examine(frame, target, rows, layouts, marks=file and (lambda: file.marks))
+            for remark in findings.examine(frame, target, rows, layouts, marks=self.marks)
             if not (remark.mark and classes_known and remark.column == target) and not self.settings.follow(remark)
         ]
         return [*found, *([] if weight is None else findings.copies_by_weight(frame, weight))]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.data import readers
-from bayesnb.data.amounts import numbers_of
+from bayesnb.data.amounts import Marks, numbers_of
 from bayesnb.data.arrow import batch_rows
 from bayesnb.data.drawing import drawn
 from bayesnb.data.parts import PartSummarizer
@@ -61,14 +61,17 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
 
 def summary(
     model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None,
-    again: Callable[[], Iterable[Table]] | None = None,
+    again: Callable[[], Iterable[Table]] | None = None, marks: Callable[[], Marks] | None = None,
 ) -> Summary:  # fmt: skip
     """Summarise a table; ``target=None`` puts all rows into one class.
 
-    If given, ``again()`` reads the table a second time, to find the row that caused an error.
+    If given, ``again()`` reads the table a second time, to find the row that caused an error, and ``marks()`` returns
+    the decimal marks that the texts of a file need.
     """
-    again = again or _again(source)
-    reading = PartSummarizer.of(model, target, weight, schema)
+    if isinstance(source, str | os.PathLike):
+        file = source = readers.Source.of(source)
+        again, marks = lambda: frames(file)[0], lambda: file.marks
+    reading = PartSummarizer.of(model, target, weight, schema, marks=marks)
     with Progress("reading") as progress:
         match engine_of(source):
             case "dask":
@@ -87,10 +90,6 @@ def summary(
     except RefusedError as error:  # Its row is the place of a level in a list of levels.
         raise moved(error, None if again is None else _row_of(error, again())) from error
     return whole.settled(schema)
-
-
-def _again(source: Any) -> Callable[[], Iterable[Table]] | None:
-    return (lambda: frames(source)[0]) if isinstance(source, str | os.PathLike) else None
 
 
 def _row_of(error: RefusedError, parts: Iterable[Table]) -> int | None:
@@ -114,6 +113,7 @@ def summary_and_sample(
     most: int,
     seed: int,
     again: Callable[[], Iterable[Table]] | None = None,
+    marks: Callable[[], Marks] | None = None,
 ) -> tuple[Summary, TrainingRows | None]:
     """Summarise a table, and draw a random sample of at most ``most`` rows."""
     _require_here(source)
@@ -122,9 +122,11 @@ def summary_and_sample(
         with about_engine(source):
             yield from frames(source)[0]
 
+    if isinstance(source, str | os.PathLike):
+        file = source = readers.Source.of(source)
+        again, marks = tables, lambda: file.marks
     passing, sample = drawn(tables(), most, seed)
-    again = again or _again(source)
-    whole = summary(model, passing, target, weight, again=again)
+    whole = summary(model, passing, target, weight, None, again, marks)
     reading = PartSummarizer.of(model, target, weight, drop=True)
     return whole, reading.rows(sample())
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from bayesnb.data import specifications
-from bayesnb.data.columns import Names
+from bayesnb.data.amounts import Marks, marks_among
+from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature, Origin, OriginKind, UnseenPolicy, require_reads_sparse
 from bayesnb.data.readings import Reading, are_sentences, default_reading, numbers_for_a_family
 from bayesnb.data.specifications import BY_TYPE, BestFamily, Binned, ByType, Missing
@@ -36,13 +38,14 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     if table.readings is not None:
         return dict(table.readings)
     found = {}
+    dtypes = table.source.dtypes if table.named else [] if table.numeric or table.sparse else [None] * len(table.names)
+    textual = [n for n, kind in zip(table.names, dtypes, strict=False) if getattr(kind, "kind", "O") not in "biufc"]
+    mark = cache(lambda: (table.marks or partial(_marks_in, map(table.column, textual)))().settled)
     for column, given in specifications.specified_readings(features).items() if isinstance(features, Mapping) else ():
         name = table.resolved(column)
         if not table.part or given.resolves or table.column(name).temporal:
-            found[name] = given.resolved(table.column(name))
+            found[name] = given.resolved(table.column(name), mark)
     said = specifications.entries(features)
-    dtypes = table.source.dtypes if table.named else [] if table.numeric or table.sparse else [None] * len(table.names)
-    textual = [n for n, kind in zip(table.names, dtypes, strict=False) if getattr(kind, "kind", "O") not in "biufc"]
     for name in (name for name in textual if name not in found):
         spec = next((entry.spec for entry in said if entry.columns is None or name in entry.columns), None)
         column = table.column(name)
@@ -58,7 +61,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         own = default_reading(column)
         if own is None and spec is not None:
             # ByType and BestFamily say nothing about the column, so names such as "Room 3" stay levels.
-            own = numbers_for_a_family(column, only_money=isinstance(spec, ByType | BestFamily))
+            own = numbers_for_a_family(column, isinstance(spec, ByType | BestFamily), mark)
         if own is None:
             continue
         if own.names(name) != (name,) and any(e.spec is not None and name in (e.columns or ()) for e in said):
@@ -69,6 +72,11 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
             )  # fmt: skip
         found[name] = own
     return found
+
+
+def _marks_in(columns: Iterable[Column]) -> Marks:
+    read = (column.coded[1] for column in columns if not (column.temporal or column.unreadable))
+    return marks_among([cell for cell in cells if isinstance(cell, str)] for cells in read)
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:

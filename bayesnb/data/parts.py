@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from bayesnb.data.amounts import Marks
 from bayesnb.data.choice import Reasons
 from bayesnb.data.columns import Column
 from bayesnb.data.encoders import Feature
@@ -43,16 +44,17 @@ class PartSummarizer:
     schema: Schema | None = None  # The schema, if it is known.
     drop: bool = False  # Whether rows without a class are left out; otherwise they raise an error.
     reasons: Reasons = field(default_factory=dict)  # Why each family was chosen from the first part.
+    marks: Callable[[], Marks] | None = None  # The decimal marks of a file's texts.
 
     @classmethod
     def of(
-        cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None
-    ) -> PartSummarizer:
+        cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None,
+        marks: Callable[[], Marks] | None = None,
+    ) -> PartSummarizer:  # fmt: skip
         unlabelled = Unlabelled.of(model.unlabelled)
         drop = unlabelled.weight == 0 if drop is None else drop
-        return cls(
-            EstimatorParameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop
-        )
+        settings = EstimatorParameters.of(model, unlabelled=unlabelled, random_state=None)
+        return cls(settings, target, weight, schema, drop, marks=marks)
 
     @cached_property
     def specs(self) -> list[Any]:
@@ -77,7 +79,7 @@ class PartSummarizer:
         """A summarizer for all parts, with the families, levels and bin edges that the first part determines."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
-        rows = self.rows(first)
+        rows = self.rows(replace(Table.of(first), marks=self.marks))
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
         found = rows.schema(self._specified(rows.table))
@@ -129,7 +131,7 @@ class PartSummarizer:
     def complete(self, whole: Summary) -> Summary:
         """Finish the summary. Raise ``ValueError`` if a specified column does not exist."""
         said = entries(self.settings.features)
-        whole = whole.with_readings(self.settings) if self.schema is None else whole
+        whole = whole.with_readings(self.settings, self.marks) if self.schema is None else whole
         for entry in said if self.schema is None else ():
             for column in entry.columns or ():
                 if column not in {*whole.schema.names, *whole.schema.raw}:

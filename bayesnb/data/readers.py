@@ -61,6 +61,10 @@ class Source(os.PathLike):
     format: Format = field(default_factory=Format)
     space: Workspace = field(default_factory=Workspace, repr=False)
 
+    @classmethod
+    def of(cls, path: str | os.PathLike) -> Source:
+        return path if isinstance(path, Source) else cls(path)
+
     def __fspath__(self) -> str:
         return os.fspath(self.path)
 
@@ -173,7 +177,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     ValueError
         If the files are of several kinds, or of an unsupported kind.
     """
-    source = _source(path)
+    source = Source.of(path)
     if source.kind == "text":
         return (Table.of(part) for part in folders.frames(source.path, [*source.files])), None
     batches, n_rows = source.batches()
@@ -190,7 +194,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     """
     import pyarrow as pa
 
-    source = _source(path)
+    source = Source.of(path)
     if source.kind == "text":
         return folders.whole(source.path, [*source.files])
     parts, (batches, total) = [], source.batches()
@@ -269,10 +273,6 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     spam/1.txt  claim your free prize now  spam
     """
     return folders.whole(path, files_of(path))
-
-
-def _source(path: str | os.PathLike) -> Source:
-    return path if isinstance(path, Source) else Source(path)
 
 
 def files_of(path: str | os.PathLike) -> list[Path]:

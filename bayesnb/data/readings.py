@@ -53,8 +53,11 @@ class Reading(ABC):
         """Make the feature columns. Cells that do not fit are read as missing, with a warning."""
 
     @abstractmethod
-    def resolved(self, column: Column) -> Reading:
-        """Infer unspecified settings from the cells. Raise ``ValueError`` if the cells are ambiguous."""
+    def resolved(self, column: Column, mark: Callable[[], str]) -> Reading:
+        """Infer unspecified settings from the cells. Raise ``ValueError`` if the cells are ambiguous.
+
+        ``mark()`` returns the decimal mark that the texts of other columns need, or "" (see :func:`of_mark`).
+        """
 
     @property
     def resolves(self) -> bool:
@@ -125,6 +128,12 @@ class OfNumbers(Reading):
         return f"{amounts.with_other_mark(text.strip(), *found.values)} with a decimal {mark}"
 
 
+def of_mark[R: OfNumbers](found: Sequence[R], mark: Callable[[], str]) -> list[R]:
+    """The readings ``found`` or, if there are several and one has the decimal mark ``mark()``, only this reading."""
+    own = [one for one in found if one.decimal == mark()] if len(found) > 1 else []
+    return own if len(own) == 1 else [*found]
+
+
 @dataclass(frozen=True)
 class Number(OfNumbers):
     """A column of numbers with a unit, such as "12.50 €", "$5", "12 %" or "3 kg".
@@ -165,13 +174,14 @@ class Number(OfNumbers):
     def applies(self, column: Column) -> bool:
         return column.kind == "text" or self.unit == "%"
 
-    def resolved(self, column: Column) -> Number:
+    def resolved(self, column: Column, mark: Callable[[], str]) -> Number:
         texts, others, _ = _texts_and_others(column) if column.kind == "text" else ([], [], False)
         if not texts:
             return self if self.resolves else Number(self.decimal or ".", self.unit or "")
         plain = ["1"] if others else []
         found = _numbers_of_one_unit([*texts, *plain], self.unit or "") or ([Number(".", "")] if others else [])
         fitting = [one for one in found if self.decimal in (None, one.decimal) and self.unit in (None, one.unit)]
+        fitting = of_mark(fitting, mark)
         if len(fitting) == 1:
             return fitting[0]
         said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
@@ -305,12 +315,12 @@ class Bounded(OfNumbers):
         kinds, numbers = self.read(column).values()
         return numbers, kinds
 
-    def resolved(self, column: Column) -> Bounded:
+    def resolved(self, column: Column, mark: Callable[[], str]) -> Bounded:
         if self.resolves:
             return self
         texts = _texts_and_others(column)[0] if column.kind == "text" else []
         found = [own for own in _bounds_in(texts) if self.unit in (None, own.unit)]
-        fitting = [own for own in found if self.decimal in (None, own.decimal)]
+        fitting = of_mark([own for own in found if self.decimal in (None, own.decimal)], mark)
         if len(fitting) == 1:
             return fitting[0]
         said = "which is another value with a decimal point than with a decimal comma: say which, as {cure}"
@@ -562,7 +572,7 @@ class Date(Reading):
             text = str(np.datetime64(round(number * 86400), "s")).replace("T", " ").removesuffix(" 00:00:00")
         return text.removesuffix(":00") if text.count(":") == 2 else text
 
-    def resolved(self, column: Column) -> Date:
+    def resolved(self, column: Column, mark: Callable[[], str]) -> Date:
         if column.temporal:
             return self.of_fields(
                 self.parts, _format_of_type(column.values), self.zone or _zone_of(column.values.dtype)
@@ -775,7 +785,7 @@ class Choices(Reading):
         first = f"{column}={self.options[0]}"
         return f"several choices per cell, read as {len(self.options)} columns of 0 and 1, such as {first!r}"
 
-    def resolved(self, column: Column) -> Choices:
+    def resolved(self, column: Column, mark: Callable[[], str]) -> Choices:
         if self.resolves:
             return self
         texts = texts_of(column) if column.kind == "text" else []
@@ -1029,7 +1039,7 @@ class Joined(Reading):
     def applies(self, column: Column) -> bool:
         return column.kind == "text"
 
-    def resolved(self, column: Column) -> Joined:
+    def resolved(self, column: Column, mark: Callable[[], str] = str) -> Joined:
         if column.kind not in ("text", "empty"):
             said = "column {column!r} holds {value}, and spellings of text are joined"
             raise RefusedError(said, column=column.name, value=column.kind)
@@ -1136,16 +1146,18 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
     return None if by_day and any(map(_is_short, texts_of(column))) else found[0]
 
 
-def numbers_for_a_family(column: Column, only_money: bool) -> Number | None:
+def numbers_for_a_family(column: Column, only_money: bool, mark: Callable[[], str]) -> Number | None:
     """The ``Number`` reading of a text column for which the user named a family of numbers; ``None`` if not unique.
 
-    If ``only_money`` is true, numbers without a currency are not read.
+    If ``only_money`` is true, numbers without a currency are not read, and ``mark`` settles no decimal mark (see
+    :func:`of_mark`).
     """
     texts = texts_of(column)
     of_any = not only_money and all(map(amounts.unit_of, texts))
     found = [own for own in amounts_in(texts) if of_any or amounts.is_currency(own.unit)]
     if not (found or only_money):
         found = [own for own in _numbers_in(texts, True, "") if not own.unit]
+    found = found if only_money else of_mark(found, mark)
     return found[0] if len(found) == 1 else None
 
 

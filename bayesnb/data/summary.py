@@ -5,8 +5,9 @@ The sum of the summaries depends neither on the division into parts nor on the o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,7 @@ import pandas as pd
 
 from bayesnb.data import growing
 from bayesnb.data.alike import alike
+from bayesnb.data.amounts import Marks, marks_among
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin
 from bayesnb.data.inferring import in_place, readings_in
@@ -81,8 +83,15 @@ class Summary:
             statistics[name] = statistics[name].with_levels(levels)
         return self._with(features, statistics)
 
-    def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Convert text columns by their readings, such as ``Date``, and summarise the results."""
+    def with_readings(self, settings: EstimatorParameters, marks: Callable[[], Marks] | None) -> Summary:
+        """Convert text columns by their readings, such as ``Date``, and summarise the results.
+
+        ``marks()`` returns the decimal marks that the texts of the table need; by default, they are those that the
+        levels need.
+        """
+        levels = (own for f in self.schema.features.values() for own in f.values.values())
+        held = ([level for level in own if isinstance(level, str)] for own in levels)
+        marks = marks or cache(lambda: marks_among(held))
         given = settings.features if isinstance(settings.features, Mapping) else {}
         said = entries(given)
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
@@ -99,7 +108,7 @@ class Summary:
             counts = np.column_stack([counts, np.where(gaps > 1e-9 * rows, gaps, 0.0)])
             c, level = np.nonzero(counts)
             texts = pd.DataFrame({column: np.array([*feature.levels[0], None], object)[level]})
-            alone = TrainingRows(Table.of(texts), Target(c, self.classes), counts[c, level])
+            alone = TrainingRows(replace(Table.of(texts), marks=marks), Target(c, self.classes), counts[c, level])
             own = settings.features if not given else {column: given[column]} if column in given else None
             readings = readings_in(alone.table, own)
             inner = alone.table.through(readings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from bayesnb.data.amounts import Marks
 from bayesnb.data.arrow import array_of, batch_rows, frame_of, is_ordered, message_of, ordered_in, plain
 from bayesnb.data.columns import Column, Names, are_whole, as_floats, as_objects, zeros_and_ones
 from bayesnb.kernels import reading
@@ -31,8 +32,9 @@ class Table:
     source: Any
     declares: frozenset[Any] | None = None  # The columns whose categorical type declares levels.
     part: bool = False  # Whether decisions that need all rows of a larger table are postponed.
-    # The readings and the kinds of values of columns in a larger table, from which these rows were taken.
+    # The readings, decimal marks and kinds of values in a larger table, from which these rows were taken.
     readings: Mapping[Any, Any] | None = None
+    marks: Callable[[], Marks] | None = None
     known: Mapping[Any, Any] = field(default_factory=dict)
     n_rows: int = field(init=False)
     named: bool = field(init=False)  # Whether the source is a data frame.

@@ -177,7 +177,7 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """Log posterior density of one feature's parameters, in transformed parameters if ``at`` is "mean"."""
+    """Log posterior density of one feature's parameters or, if ``at`` is "mean", of the transformed parameters."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

@@ -233,7 +233,7 @@ class Findings:
 
 
 def advised(remarks: Iterable[Remark], left_out: Collection[Any], given: Mapping[Any, str]) -> dict[Any, str]:
-    """Add recommended families, spelled as on the command line, to ``given``; families in ``given`` are kept."""
+    """Add recommended families, spelled as on the command line, for columns without a family in ``given``."""
     words = dict(given)
     for remark in remarks:
         if remark.families and not remark.asks and remark.column not in left_out:

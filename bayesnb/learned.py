@@ -47,7 +47,10 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from one part of a table. If a classifier ``before`` is given, use its schema and bin edges."""
+        """Learn from one part of a table.
+
+        If an earlier classifier, ``before``, is given, use its schema and bin edges.
+        """
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
@@ -128,9 +131,10 @@ def believed(
     settings: EstimatorParameters, before: Classifier | None, learned: Learned,
     draws: Mapping[Any, Draws] | None = None, **others: Any,
 ) -> Classifier:  # fmt: skip
-    """Build a classifier from ``learned``. The classifier ``before`` gives target, EM result and powers of likelihoods.
+    """Build a classifier from ``learned``.
 
-    A feature with draws in ``draws`` is not sampled again. ``others`` holds values of further classifier fields.
+    Target, EM result and powers of likelihoods come from an earlier classifier, ``before``. A feature with draws in
+    ``draws`` is not sampled again. ``others`` holds values of further classifier fields.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

@@ -257,7 +257,6 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def _require_same_marks(one: Classifier, other: Classifier) -> None:
-    """Raise ``RefusedError`` if two models fitted to files read different texts of a column as missing."""
     for option, column, of_both in unlike_marks(one, other) if one.reading and other.reading else ():
         words = ([w for mark in sorted(own) for w in (option, f"{column}={mark}")] for own in of_both)
         expected, value = (shlex.join(own) or f"no {option}" for own in words)

@@ -41,11 +41,9 @@ class Progress:
         _TERMINAL.end(self)
 
     def total(self, total: int | None, unit: str = "rows") -> None:
-        """Set the amount of work and its unit."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """Report that further work is done."""
         self.done += done
         tick()
 

@@ -127,7 +127,6 @@ class Settings:
         return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 
     def advised(self, remarks: Iterable[Remark]) -> Settings:
-        """The settings with the changes recommended in ``remarks``."""
         from bayesnb.findings import advised
 
         remarks = [replace(each, column=str(each.column)) for each in remarks if str(each.column) != self.weight]

@@ -238,7 +238,7 @@ class Marks(NamedTuple):
 
     @property
     def settled(self) -> str:
-        """The decimal mark of texts such as "1,234"; "" if ``needed`` is empty, or if columns need different marks."""
+        """The decimal mark of texts such as "1,234"; "" if no column settles it, or if columns need different marks."""
         return min(self.needed) if len(self.needed) == 1 and self.few <= self.needed else ""
 
 

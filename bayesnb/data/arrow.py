@@ -148,7 +148,7 @@ def array_of(column: Any) -> Any:
 
 
 def plain(schema: Any, ordered: Iterable[str]) -> Any:
-    """Convert text columns to plain text; the columns ``ordered`` become ordered categories."""
+    """Convert text columns to plain text, and the text columns named in ``ordered`` to ordered categories."""
     import pyarrow as pa
 
     levels = dict.fromkeys(ordered, pa.dictionary(pa.int32(), pa.string(), ordered=True))

@@ -324,7 +324,7 @@ def number_word(decimal: str | None) -> Spelled:
 
 
 def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = False) -> Message:
-    """A message that a column holds numbers or dates (``what``) except the texts ``odd``, with advice on the texts."""
+    """A message that a column holds only numbers or dates (``what``) except for the texts ``odd``, with advice."""
     number = amounts.number_in(odd[0]) if len(odd) == 1 else ""
     if not number and (mark := one_mark(column, odd)):
         said = "{what} with a point and with a comma, such as {value!r}, so all are read as levels: {mark}"
@@ -337,7 +337,7 @@ def all_but(what: str, column: Any, odd: Sequence[str], among_floats: bool = Fal
 
 
 def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
-    """Advice to use one decimal mark if all texts in ``odd`` are numbers; otherwise ``None``."""
+    """Advice to use one decimal mark in the whole column, if all texts in ``odd`` are numbers; otherwise ``None``."""
     if not all(amounts.number_in(text) and amounts.is_float(text.replace(",", ".")) for text in odd):
         return None
     code = f"write X[{column!r}] = X[{column!r}].replace(',', '.', regex=True)"

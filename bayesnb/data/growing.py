@@ -138,7 +138,6 @@ def merged(one: Schema, other: Schema) -> Schema:
 
 
 def _require_alike(name: Any, mine: Feature, theirs: Feature) -> None:
-    """Raise ``RefusedError`` if two models read a feature differently."""
     a, b = mine.family, theirs.family
     if type(a) is not type(b):
         said = "feature {column!r}: one model reads it as {value}, the other as {expected}: fit both with one family"

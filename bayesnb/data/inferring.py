@@ -218,7 +218,7 @@ def _indicators(
 
 
 def name_of(what: Any) -> str:
-    """The name of the feature that flags missing cells of ``what``."""
+    """The name of the feature that flags the missing cells of the feature or column ``what``."""
     return f"{what} is missing"
 
 

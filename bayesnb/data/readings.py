@@ -540,7 +540,6 @@ class Date(Reading):
 
     @property
     def unit(self) -> str:
-        """The unit of elapsed time."""
         return "hours" if self.format == "time" else "days"
 
     def left_open(self, texts: Iterable[str], readings: Sequence[Any]) -> str:
@@ -1091,7 +1090,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """The readings, such as ``Number`` or ``Date``, that fit all texts. ``plain`` allows numbers without a unit."""
+    """The readings, such as ``Number`` or ``Date``, that fit all texts. If ``plain`` is true, numbers need no unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]

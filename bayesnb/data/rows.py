@@ -107,9 +107,10 @@ class TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep], places)
 
     def schema(self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False) -> Schema:
-        """Infer the schema of the rows or, if the schema ``before`` is given, add new levels to it.
+        """Infer the schema of the rows.
 
-        If ``fixed`` is true, every column keeps its family in ``before``.
+        If an earlier schema, ``before``, is given, return it with the new levels of these rows. If ``fixed`` is true,
+        every column keeps its family in the earlier schema.
         """
         with rows_at(self.places):
             if before is not None:

@@ -101,7 +101,6 @@ class EstimatorParameters:
 
     @property
     def label_prior(self) -> class_prior.LabelPrior:
-        """Prior of the class probabilities."""
         prior = Dirichlet() if self.class_prior is None else class_prior.read(self.class_prior)
         return prior if self.unknown is None else class_prior.with_unknown(prior, self.unknown)
 

@@ -165,7 +165,10 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """For each pair of columns in ``which``, count rows per pair of cells. A real column has 2^``depth`` cells."""
+        """Count the rows per pair of cells (one cell per column) for each pair of columns in ``which``.
+
+        A real column has 2^``depth`` cells.
+        """
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in cuts(len(labels), len(self)) if which else ():
@@ -259,7 +262,6 @@ class Numbers:
 
     @classmethod
     def of(cls, grid: Grid, data: Data, weight: Array) -> Numbers:
-        """Compute the means, standard deviations and ranges from these rows."""
         found = []
         for k in np.flatnonzero(grid.real):
             x = _values(grid, data, k)

@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """Number of parameters per covariate in the array ``own``: the number of classes, or 1 in :class:`Relative`."""
+        """Number of parameters per covariate in ``own``, one for each class; in :class:`Relative`, 1."""
         return self.classes
 
     @property

@@ -363,9 +363,9 @@ class Forests:
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of each row's :meth:`term`, given drawn forests and drawn cell probabilities.
 
-        If the classes ``chosen``, (draw, row), are given, the draws for a row come from the posterior that has also
-        learned this row with its chosen class. The expected value of exp(drawn term) is exp(:meth:`term`). All rows use
-        the same random numbers.
+        If ``chosen``, (draw, row), is given, the posterior is also conditioned on the row itself, with the class in
+        ``chosen`` as its label. The expected value of exp(drawn term) is exp(:meth:`term`). All rows use the same
+        random numbers.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

@@ -52,7 +52,6 @@ class Rows:
 
     @cached_property
     def covariates(self) -> Array:
-        """The array ``alike``, or a column of ones if ``alike`` is ``None``."""
         return covariates_of(self.alike, len(self.codes))
 
     @cached_property
@@ -63,7 +62,7 @@ class Rows:
 
 
 def covariates_of(alike: Array | None, rows: int) -> Array:
-    """The array ``alike``, or a column of ones if ``alike`` is ``None``."""
+    """The covariates with one value for all classes, (row, covariate): ``alike`` or, if it is ``None``, ones."""
     return np.ones((rows, 1)) if alike is None else alike
 
 
@@ -180,8 +179,8 @@ def _information_by_classes(
 ) -> None:
     """Add the Fisher information of a block of rows, computed by sums over classes, to three arrays in place.
 
-    The arrays are parts of the information matrix: ``shared`` for exponents, ``apart`` for deviations per class, and
-    ``mixed`` for an exponent and a deviation.
+    The arrays are blocks of the information matrix: ``shared`` holds its entries for two exponents, ``apart`` for two
+    deviations of classes, and ``mixed`` for an exponent and a deviation.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)

@@ -54,7 +54,7 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def repeated_in(self, more: Self) -> bool:
-        """Whether the rows added in ``more`` are probably copies of rows that are counted here.
+        """Whether the rows in ``more`` are probably copies of the rows counted in this object.
 
         Copies have only combinations of cells that are counted here, although more than 10 new combinations would be
         expected.
@@ -100,7 +100,7 @@ class NearTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(c | similar rows) - ln p(c) for rows with the cells ``codes`` (column, row), as (row, class).
 
-        If labels ``left`` of learned rows are given, return leave-one-out values.
+        If ``left`` (the labels of learned rows) is given, the values are leave-one-out.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))

@@ -155,7 +155,8 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The value of this term per class and pair of cells (intervals or levels of two columns), (class, cell, cell).
 
-        The row weight ``less`` is subtracted from each count. A value is invalid if its count is below ``less``.
+        To leave out a row of weight ``less``, this weight is subtracted from each count; values with smaller counts are
+        then invalid.
         """
 
     @abstractmethod

@@ -96,8 +96,8 @@ def laplace(
     """The Laplace approximation of the posterior under Normal(mean, sd) priors, by Newton's method.
 
     Newton's method stops when the log posterior is within about ``enough`` / 2 nats of its maximum. The method also
-    stops if the log evidence is very unlikely to exceed the number ``better``. If known, the :func:`derivatives` at
-    ``start`` are given as ``here``.
+    stops early if the log evidence will almost certainly not exceed ``better``. ``here`` holds the :func:`derivatives`
+    at the point ``start``, if they are known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -297,7 +297,6 @@ class LearnedExponents:
 
     @classmethod
     def naive(cls, spec: Exponents, groups: Sequence[Group], names: Sequence[Any], n_classes: int) -> LearnedExponents:
-        """The exponents of naive Bayes."""
         layout = Layout.of(groups, n_classes)
         point = np.zeros(layout.size)
         point[: layout.terms] = 1.0

@@ -66,9 +66,9 @@ class Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert from the layout ``own`` of parameters to the layout ``other``, in which new parameters are 0.
+        """Convert parameters from one layout (``own``) to another (``other``), which begins with the same terms.
 
-        The layout ``other`` begins with the terms of ``own``.
+        Parameters that only the second layout has are 0.
         """
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
@@ -102,7 +102,8 @@ class Spread:
     def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
         """Mean (row, class) and covariance (row, class, class) of log p(c, x).
 
-        The array ``same``, (row, covariate), holds the covariates that have one value for all classes.
+        ``terms`` holds the covariates with a value per class, (row, class, term), and ``same`` those with one value for
+        all classes, (row, covariate).
         """
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)

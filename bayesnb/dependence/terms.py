@@ -170,8 +170,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """All log-likelihood terms except those of naive Bayes, (row, class, term); missing cells contribute 0.
 
-        The argument ``which`` is the labels if the rows were learned, or the number of rows if they are new. The terms
-        of a learned row for its own class are computed without the row.
+        For learned rows, ``which`` holds their labels; for new rows, ``which`` is the number of rows. The terms of a
+        learned row for its own class are computed without the row.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -219,7 +219,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Return the terms that exponents multiply: the naive Bayes terms ``columns`` and the added terms ``beside``."""
+    """Join the terms that exponents multiply: those of naive Bayes (``columns``) and those added to it (``beside``)."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -137,7 +137,8 @@ def _schema(settings: EstimatorParameters, table: Table) -> Schema:
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
     """Predict the held-out rows: log p(c, x), (row, class), and the codes of the true classes.
 
-    The argument ``of`` is a function from the fitted classifier of a fold to the classifier that predicts.
+    ``of`` is a function that is applied to the fitted classifier of each fold, and returns the classifier to predict
+    with.
     """
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_

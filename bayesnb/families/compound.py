@@ -109,8 +109,8 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Log density of each row, (..., row, class).
 
-        The function ``ask(part, own, seen)`` returns the log density of the cells ``seen`` under a part of the family;
-        ``own`` is the posterior or the parameters of the part.
+        The function ``ask(part, own, seen)`` returns the log density of cells (``seen``) under one part of the family,
+        whose posterior or parameters are ``own``.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
@@ -527,9 +527,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x | θ) at draws of θ given the data and, for the row's ``chosen`` class, also given the row.
+        """log p(x | θ) at draws of θ given the data; in the class assumed for a row (``chosen``), also given the row.
 
-        In the chosen class, a family is drawn with probability proportional to its weight times its density at the row.
+        In this class, a family is drawn with probability proportional to its weight times its density at the row.
         """
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
@@ -548,7 +548,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return total
 
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """Leave-one-out log density of each learned row in its class, (row,)."""
         if point == "mode":
             self.plug_in(posterior, point)
         own_class = np.arange(len(labels)), labels.codes

@@ -288,8 +288,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x | θ), (draw, row, class), without drawing the whole θ; each row has separate draws of θ.
 
-        If the classes ``chosen``, (draw, row), are given, the draws of a row's chosen class are also conditioned on
-        this row.
+        If ``chosen``, (draw, row), is given, it assumes a class for each row; the draws of this class are also
+        conditioned on the row.
         """
         found = np.empty((common.draws, x.shape[0], posterior.batch_shape[0]))
         for c in range(found.shape[-1]):

@@ -122,8 +122,8 @@ class Strata:
     def picked(self, log_p: Array, chosen: Array, u: Array) -> Array:
         """For each draw and row, choose a group, in proportion to the group's size times its density at the row.
 
-        ``log_p`` (stratum, row, class) is the log density of each row in each group. ``chosen`` (draw, row) is the
-        assumed class of each row.
+        ``log_p`` (stratum, row, class) is the log density of each row in each group, and ``chosen`` (draw, row) the
+        assumed class.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)
@@ -288,8 +288,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows, from importance weights of the draws.
 
-        If the weights are unreliable and ``learned`` (prior and statistic) is given, the posterior is sampled again
-        without the row.
+        If the weights are unreliable, the posterior is sampled again without the row, unless ``learned`` (prior and
+        statistic) is ``None``.
         """
         n_classes, n_columns = posterior.batch_shape
         if n_columns > 1 and not self.one_term:

@@ -63,7 +63,7 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with this value of ``given``; ``ValueError`` if ``given`` is "row" and the model has exponents."""
+        """A copy with "row" or "data" as ``given``; ``ValueError`` for "row" if the model has exponents."""
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '

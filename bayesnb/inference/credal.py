@@ -119,7 +119,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Narrow ``low`` and ``high`` by bisection around the point at which ``below`` changes from true to false."""
+    """Narrow the interval from ``low`` to ``high`` by bisection, to where the function ``below`` changes to false."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)

@@ -52,9 +52,9 @@ def _cross_entropy(stated: Array, true: Array) -> Array:
 
 
 def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Each row's regret, (row,), of predicting log probabilities ``stated`` if ``predictive`` holds; both (row, class).
+    """The regret of each row, (row,), if ``stated`` is predicted and the classes follow ``predictive``.
 
-    The regret is infinite if every class is impossible in ``stated``.
+    Both arrays hold log probabilities, (row, class). The regret is infinite if ``stated`` is -inf for every class.
     """
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(np.isneginf(stated).all(-1), np.inf, more)

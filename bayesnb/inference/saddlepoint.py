@@ -192,7 +192,7 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """Quantiles of the log-odds or, if ``at`` is given, the distribution function at these points, (point, row)."""
+        """Quantiles of the log-odds; or, at the points ``at`` if given, the distribution function, (point, row)."""
         # The quantiles are at the levels Φ(aim).
         # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
         # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a

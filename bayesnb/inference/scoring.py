@@ -92,7 +92,7 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
 
 
 def _share_below(values: Array, ordered: Array) -> Array:
-    """For each value, the share of the sorted numbers ``ordered`` that are smaller; equal numbers count half."""
+    """For each value, the share of smaller numbers among the sorted numbers ``ordered``; equal numbers count half."""
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return (below + up_to) / (2 * len(ordered))
 

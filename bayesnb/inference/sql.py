@@ -278,7 +278,6 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT."""
         # Names of inner tables begin with ``ROWS``, so none hides a user's table.
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]

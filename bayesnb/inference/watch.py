@@ -58,7 +58,7 @@ class MeanAndSpread(NamedTuple):
         return cls(n, m, second * n / max(n - 1, 1.0), kurtosis, error)
 
     def changes(self, old: MeanAndSpread) -> tuple[int, int]:
-        """The signs of the changes of mean and spread from ``old``; 0 if a change is within three standard errors."""
+        """The signs of the changes of mean and spread since ``old``; 0 if a change is within three standard errors."""
         if self.n < 1 or old.n < 2:
             return 0, 0
         # A mean is compared by the larger variance, so that a change of the spread is not mistaken for one of the mean.

@@ -55,7 +55,6 @@ class Loop:
 
     @property
     def machine(self) -> Callable:
-        """The compiled function."""
         from bayesnb.kernels.compiled import in_machine_code
 
         with _compiling:

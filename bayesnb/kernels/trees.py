@@ -219,8 +219,8 @@ def weigh(
 
     Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
     ``counts`` holds the weight of the rows that reach a node. Three arrays (tree, node) are filled with log marginal
-    likelihoods. ``of_node`` is for the rows that reach the node, and ``of_known`` for the rows that reach the node's
-    children. ``below`` is averaged over all prunings of the subtree below the node.
+    likelihoods: ``of_node`` of the rows that reach a node, ``of_known`` of the rows that reach its children, and
+    ``below`` averaged over all prunings of the subtree below the node.
     """
     known = np.empty(len(alpha))
     for t in range(len(column)):
@@ -243,7 +243,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The decrease in the log evidence of ``counts`` if ``weight`` is subtracted from the count of class ``own``."""
+    """The decrease in the log evidence of class counts if ``weight`` is subtracted from the count of class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]

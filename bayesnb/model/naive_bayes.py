@@ -512,7 +512,7 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """Draws of ln π (log class probabilities) given the data and one more row of class ``chosen``, (draw, row).
+        """Draws of ln π (log class probabilities), given the data and one more row of the class ``chosen[draw, row]``.
 
         The result, (draw, row, class), is correct up to an additive constant shared by all classes.
         """

@@ -55,7 +55,7 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """Divide the results ``found`` of :func:`each` by feature, into as many columns as each feature has in ``like``."""
+    """Divide results of :func:`each` into one result per feature, with the feature's number of columns in ``like``."""
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):
@@ -164,7 +164,6 @@ class Piece:
         return x if self.column is None else columns_of(x, [self.column])
 
     def theta(self, parameters: Any) -> Theta:
-        """Select the parameters of this piece."""
         own, axis = parameters.features[self.feature], parameters.log_pi.ndim
         return own if self.column is None else {name: value.take([self.column], axis) for name, value in own.items()}
 

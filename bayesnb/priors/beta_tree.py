@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The marginal likelihood of a tree whose nodes stop or split, and each node's posterior stop probability.
 
-    Each node has two log evidences, (..., node): ``near`` if the node stops, and ``own`` if the node splits. The
-    tuples ``near`` and ``own`` may also contain first and second derivatives. The nodes are either a whole tree, or a
-    path with one node per depth.
+    ``near`` and ``own``, (..., node), are the log evidence of each node if the node stops, and if it splits. As tuples,
+    they also contain first and second derivatives. The nodes are either a whole tree, or a path with one node per
+    depth.
 
     Returns
     -------

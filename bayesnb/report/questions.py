@@ -234,7 +234,7 @@ def ledger(
 ) -> Iterator[parts.Part]:
     """Yield a table of the contributions to the log-odds of one row, then a legend and notes on unusual values.
 
-    ``kept`` holds the old values of the entries that --set has changed; these entries are always shown.
+    The entries that --set has changed are always shown, with their old values, which are in ``kept``.
     """
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     kept = kept or {}
@@ -313,7 +313,7 @@ def _named(frame: pd.DataFrame, before: Mapping[Any, Any]) -> Iterator[str]:
 def by_size(frame: pd.DataFrame, kept: Container[Any] = ()) -> pd.DataFrame:
     """Put the largest contributions first, the sum of the smallest contributions below, and the total last.
 
-    Entries in ``kept``, and unseen levels, are never summed.
+    Unseen levels, and the entries named in ``kept``, are always listed singly.
     """
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")

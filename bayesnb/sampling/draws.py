@@ -112,7 +112,7 @@ def exact(
 
 
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
-    """The log prior density of every variable at ``drawn``, (chain, draw, class[, feature]).
+    """The log prior density of every variable at the drawn parameters, (chain, draw, class[, feature]).
 
     As in PyMC, the density of (μ, τ) is split into p(τ) and p(μ | τ).
 

@@ -79,7 +79,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """A mask of the scatter: (i, j) is true if the mask ``some``, (class, column), is true for columns i and j."""
+        """A mask of the scatter: true at (i, j) if ``some``, a mask (class, column), is true for both columns."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -186,7 +186,6 @@ class Moments(Centred):
 
     @classmethod
     def of(cls, x: Array | sparse.csr_array, members: Labels) -> Moments:
-        """Moments of a dense or sparse table."""
         if sparse.issparse(x):
             return cls._of_stored(x, members)
         found = np.moveaxis(sums.moments(x, members.codes, members.weight, members.n, centred=False), 2, 0)

@@ -229,9 +229,9 @@ class Statistic(ABC):
         return self
 
     def settled(self, before: Self) -> Self:
-        """Remove rounding errors after rows were subtracted from ``before``.
+        """Remove rounding errors after a subtraction of rows; ``before`` is the statistic before the subtraction.
 
-        Raise :class:`UnlearnedError` if a weight is clearly negative: not all subtracted rows were in ``before``.
+        Raise :class:`UnlearnedError` if a weight is clearly negative, so that some subtracted rows were never learned.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():

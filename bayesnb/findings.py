@@ -1354,8 +1354,13 @@ def _counts(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 def copies_in(frame: pd.DataFrame) -> Iterator[Remark]:
     """A remark about rows that repeat an earlier row, if there are more than chance explains."""
-    copies = int((again := frame.duplicated()).sum())
-    if copies and _more_than_chance(copies, frame[~again], len(frame)):
+    copies, distinct = int((again := frame.duplicated()).sum()), frame[~again]
+    # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
+    # values of at least one column must be different.
+    if not copies or 2 * int(distinct.nunique(dropna=False).max()) <= len(frame):
+        return
+    n, log_chance = len(distinct), warned.log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS))
+    if np.log(n * (n - 1) / 2) + log_chance < np.log(warned.BY_CHANCE * copies):
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
         yield Remark(None, said, True)
@@ -1363,28 +1368,9 @@ def copies_in(frame: pd.DataFrame) -> Iterator[Remark]:
 
 def copies_by_weight(frame: pd.DataFrame, column: Any) -> Iterator[Remark]:
     """A remark about whole weights in a column if they count more equal rows than chance explains."""
-    times = pd.to_numeric(frame[column], errors="coerce")
-    copies = int((times - 1).clip(lower=0).sum())
-    if not copies or (times % 1 != 0).any():
-        return
-    rows = frame.drop(columns=column).drop_duplicates()
-    if _more_than_chance(copies, rows, len(rows)):
-        said = (
-            "as weights, count {rows:,} rows as {times:,}, as if equal rows were common. Scores and --dependence auto "
-            "leave out one copy of a row, learn from its other copies, and so are too good: keep the weights only if "
-            "they count different cases with equal cells"
-        )
-        yield Remark(column, Message(said, rows=len(frame), times=int(times.sum())), True)
-
-
-def _more_than_chance(copies: int, distinct: pd.DataFrame, rows: int) -> bool:
-    # Columns may depend on each other in more ways than the chance of equal rows considers, so more than half of the
-    # values of at least one column must be different.
-    n = len(distinct)
-    return 2 * int(distinct.nunique(dropna=False).max()) > rows and bool(
-        np.log(n * (n - 1) / 2) + warned.log_chance_of_equal_rows(looked_at(distinct, MOST_ROWS))
-        < np.log(0.05 * copies)
-    )
+    weight = pd.to_numeric(frame[column], errors="coerce").to_numpy(float, na_value=np.nan)
+    if said := warned.copies_by_weight(Table.of(frame.drop(columns=column)), weight):
+        yield Remark(column, said, True)
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

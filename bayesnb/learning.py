@@ -27,7 +27,7 @@ from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
 from bayesnb.learned import Learned, believed, counts_alike, counts_of
 from bayesnb.model import estimate_rule
-from bayesnb.wording import Cure, RefusedError, warn
+from bayesnb.wording import Cure, Message, RefusedError, TableRemark, warn
 
 
 def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -348,6 +348,10 @@ def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: Tr
     found = dependent.learn(*about)
     if found.statistics.cells.gaps_tell:
         warned.warn_of_telling_gaps(learned.schema, learned.statistics)
+    if not found.statistics.cells.empty and (
+        said := warned.copies_by_weight(rows.table, rows.weight, rows.target.codes)
+    ):
+        warn(Message("sample_weight {said}", said=said), TableRemark)
     return learned.with_dependence(found)
 
 

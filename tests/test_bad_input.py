@@ -8,6 +8,7 @@ import io
 import json
 import pickle
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -723,17 +724,50 @@ def test_the_column_of_weights_has_no_family_and_none_is_proposed(capsys, tmp_pa
     assert (code, "--feature specifies column 'visits', and --weight reads weights from it" in err) == (1, True)
 
 
-def test_weights_that_count_improbable_copies_are_warned_of_and_counts_of_equal_rows_are_not(capsys, tmp_path):
+def cases_with_weights() -> Iterator[tuple[str, pd.DataFrame, bool]]:
+    """Tables with weights w, and whether the weights count improbable copies."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=300), "c": rng.choice([*"uvw"], 300), "y": np.resize(["p", "q"], 300)})
-    counts = frame[["c", "y"]].value_counts().rename("w").reset_index()
-    said = "column 'w': as weights, count 300 rows as"
-    for name, table, warned in (
-        ("copies", frame.assign(w=rng.integers(1, 4, 300)), True), ("equal rows", counts, False),
-        ("ones", frame.assign(w=1), False), ("fractions", frame.assign(w=rng.choice([0.5, 1.5], 300)), False),
+    y = np.resize(["p", "q"], 300)
+    cases = pd.DataFrame({"x": rng.normal(size=300), "c": rng.choice([*"uvw"], 300), "y": y})
+    visits, survey, balance = 1 + rng.geometric(0.3, 300), rng.lognormal(7, 0.6, 300), np.where(y == "p", 5, 1)
+    for name, w, warned in (
+        ("visits", visits, True), ("whole survey", np.round(survey), True), ("classes", balance, True),
+        ("large fractions", visits * 1.05, True), ("ones", 1, False), ("one twice", 1 + (cases.index == 7), False),
+        ("fractions", rng.choice([0.5, 1.5], 300), False), ("balanced", balance / balance.mean(), False),
+        ("survey", survey / survey.mean(), False), ("decay", 0.99**cases.index, False),
     ):  # fmt: skip
+        yield name, cases.assign(w=w), warned
+    # Weights that count equal rows: of levels, of counts, of rounded numbers, and of few doses that decide the class.
+    dose, more = rng.integers(1, 9, 3000), np.resize(["p", "q"], 3000)
+    for name, frame in (
+        ("levels", cases[["c", "y"]]),
+        ("counts", pd.DataFrame({"x": rng.poisson(3, 3000), "y": more})),
+        ("rounded", pd.DataFrame({"x": rng.normal(size=3000).round(1), "y": more})),
+        ("doses", pd.DataFrame({"x": dose, "y": np.where(dose > 4, "p", "q")})),
+    ):  # fmt: skip
+        yield name, frame.value_counts().rename("w").reset_index(), False
+
+
+def test_weights_that_count_improbable_copies_are_warned_of_and_counts_of_equal_rows_are_not(capsys, tmp_path):
+    for name, table, warned in cases_with_weights():
         table.to_csv(tmp_path / "t.csv", index=False)
+        said = f"column 'w': counts {len(table)} rows as"
         asked = (tmp_path / "t.csv", "--target", "y", "--weight", "w")
         err = run(capsys, "fit", *asked, "--dependence", "none", "-o", tmp_path / f"{name}.bayesnb")[2]
         assert (name, said in err) == (name, warned)
-        assert ("as weights, count" in run(capsys, "inspect", *asked)[1]) == warned
+        assert (f"counts {len(table)} rows as" in run(capsys, "inspect", *asked)[1]) == warned
+
+
+@pytest.mark.parametrize("dependence", [None, "tempered", "pairwise"])
+def test_a_learned_dependence_warns_of_weights_that_count_improbable_copies(dependence):
+    for name, table, warned in cases_with_weights():
+        X, y, w = table.drop(columns=["y", "w"]), table["y"], table["w"]
+        for held, labels, weight in ((X, y, w), (X.to_dict("list"), y, w), (X[::-1], y[::-1], w[::-1])):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                BayesianNB(dependence=dependence).fit(held, labels, sample_weight=weight)
+            of_copies = [str(each.message) for each in said if "as if equal rows" in str(each.message)]
+            assert (name, len(of_copies)) == (name, int(warned and dependence == "pairwise"))
+            for each in of_copies:
+                assert each.startswith("sample_weight counts 300 rows as")
+                assert each.endswith("divide them by their mean")

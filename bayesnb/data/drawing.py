@@ -42,12 +42,13 @@ def row_keys(table: Table) -> Array:
         np.add.at(found, cells.row[rows], keys)
         return found
     for name in table.names:
-        known, cells = _cell_keys(table.column(name))
+        known, cells = cell_keys(table.column(name))
         found += np.where(known, mixed(cells + pd.util.hash_array(np.array([str(name)], object))), np.uint64(0))
     return found
 
 
-def _cell_keys(column: Column) -> tuple[Array, Array]:
+def cell_keys(column: Column) -> tuple[Array, Array]:
+    """Return (known, keys): whether each cell is nonmissing, and a hash of the cell, uint64 (row,)."""
     try:
         textual = column.kind == "text"
     except (NoFamilyError, CellError):

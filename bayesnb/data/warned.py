@@ -15,6 +15,7 @@ from bayesnb.data import readings
 from bayesnb.data.amounts import is_float, unit_of, units_of
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Names, all_but, missing_in, one_mark
+from bayesnb.data.drawing import cell_keys, few_rows
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -317,29 +318,70 @@ FINEST = 40
 """The dependence is estimated only of this number of columns: those with the fewest pairs of equal cells."""
 
 
-def log_chance_of_equal_rows(frame: pd.DataFrame) -> float:
-    """The estimated log probability that two random rows are equal in all columns."""
+def log_chance_of_equal_rows(frame: pd.DataFrame, weight: Array | float = 1.0) -> float:
+    """The estimated log probability that two random rows are equal in all columns.
+
+    Two random rows are different rows of ``frame``, drawn with probabilities in proportion to ``weight``, (row,).
+    """
     # The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
     # 1968). p_j is the share of pairs of rows equal in column j, and p_j p_k r_jk that in j and k. So heights in inches
     # and in centimetres count as one column.
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     codes = [pd.factorize(cells, use_na_sentinel=False)[0] for _, cells in frame.items()]
-    equal = np.array([_log_share_equal(code) for code in codes])
+    weight = np.broadcast_to(weight, len(frame))
+    equal = np.array([_log_share_equal(code, weight) for code in codes])
     if np.isneginf(equal).any():
         return -np.inf
-    codes = [codes[j] for j in np.argsort(equal)[:FINEST]]
-    edges = np.zeros((len(codes), len(codes)))
-    for j, k in combinations(range(len(codes)), 2):
-        one, other = codes[j], codes[k]
-        both = _log_share_equal(one * len(frame) + other)
-        edges[j, k] = min(0.0, _log_share_equal(one) + _log_share_equal(other) - both)
+    finest = np.argsort(equal)[:FINEST]
+    edges = np.zeros((len(finest), len(finest)))
+    for (j, one), (k, other) in combinations(enumerate(finest), 2):
+        both = _log_share_equal(codes[one] * len(frame) + codes[other], weight)
+        edges[j, k] = min(0.0, equal[one] + equal[other] - both)
     return float(equal.sum() - minimum_spanning_tree(edges).sum())
 
 
-def _log_share_equal(code: Array) -> float:
-    count = np.unique_counts(code).counts.astype(float)
-    return float(log((count * (count - 1)).sum() / max(len(code) * (len(code) - 1), 1)))
+def _log_share_equal(code: Array, weight: Array) -> float:
+    place = np.unique_inverse(code).inverse_indices
+    pairs = np.bincount(place, weight) ** 2 - np.bincount(place, weight**2)  # 0 for a value of one row, exactly.
+    return float(log(pairs.sum() / max(weight.sum() ** 2 - (weight**2).sum(), 1)))
+
+
+BY_CHANCE = 0.05
+"""Copies of rows are improbable if chance explains less than this share of the copies."""
+
+
+INFLATED = 1.5
+"""The largest mean of weights with fractions that do not count copies; weights that balance classes have a mean of 1.
+
+Above a mean of 2, the leave-one-out log loss of a learned dependence is far below its log loss on new rows.
+"""
+
+
+def copies_by_weight(table: Table, weight: Array, codes: Array | None = None) -> Message | None:
+    """A sentence about weights that count more equal rows than chance explains; otherwise ``None``.
+
+    ``codes`` are the classes of the rows if they are not a column of ``table``.
+    """
+    n, total, pairs = len(weight), weight.sum(), (weight * (weight - 1)).sum()
+    if n < 2 or table.sparse or not total > n or ((weight % 1 != 0).any() and total <= INFLATED * n):
+        return None
+    cells = [cell_keys(table.column(name)) for name in table.names]
+    columns = [np.where(known, keys, 0) for known, keys in cells] + ([] if codes is None else [codes])
+    frame, some = pd.DataFrame(dict(enumerate(columns))), few_rows(table, 5_000, 0)
+    chance = np.exp(log_chance_of_equal_rows(frame.iloc[some], weight[some]))
+    # If no two of the n rows are equal, the chance may still be that of one equal pair.
+    expected = total * (total - 1) * max(chance, 2 / (n * (n - 1)))
+    # The columns may depend on each other in more ways than the chance considers, so more than half of the values of at
+    # least one column must be different.
+    if expected > BY_CHANCE * pairs or 2 * int(frame.nunique().max()) <= n:
+        return None
+    return Message(
+        "counts {rows:,} rows as {times:,.0f}, as if equal rows were common. Scores and {auto} hold out a weight of 1 "
+        "of a row and learn the rest of its weight, so scores are too good, and predictions too certain: unless the "
+        "weights count different cases with equal cells, divide them by their mean",
+        rows=n, times=total, auto=Cure("dependence", "auto"),
+    )  # fmt: skip
 
 
 def _of_levels(schema: Schema, statistics: Statistics) -> Iterator[tuple[Message, type[TableRemark]]]:

@@ -4,6 +4,7 @@ import io
 import shlex
 import sys
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -166,6 +167,31 @@ def test_a_spelling_that_may_be_another_number_is_read_as_no_number_in_any_conta
     for name in numbers:
         with pytest.raises(ValueError, match=f"column '{name}' holds text"):
             BayesianNB({name: "gaussian"}).fit(whole, "y")
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("text", ["inf", "-Infinity", " +INF ", "1e999"])
+@pytest.mark.parametrize("others", ["{}", "{}.25", "{},25", "{}.25 €"])
+def test_an_infinite_number_is_the_same_error_in_every_container(container, text, others, tmp_path, monkeypatch):
+    frame = pd.DataFrame({"x": [others.format(k) for k in range(60)], "y": Y})
+    frame.loc[7:8, "x"] = text
+    said = "^column 'x' is infinite in row 7"
+
+    def given():
+        return CONTAINERS[container](frame, tmp_path, monkeypatch)
+
+    for spec in ("gaussian", nb.Number()):
+        with pytest.raises(ValueError, match=said):
+            BayesianNB({"x": spec}).fit(given(), "y")
+    clf, new = BayesianNB({"x": nb.Number()}).fit(frame.drop(index=[7, 8]), "y"), given()
+    if isinstance(new, readers.Source | type(tmp_path)):
+        new = readers.frame(replace(readers.Source.of(new), format=clf.classifier_.schema.format(readers.Format())))
+    with pytest.raises(ValueError, match=said):
+        clf.predict_proba(new)
+    frame.loc[9, "x"] = "-"  # Numbers beside a gap are numbers in all containers.
+    if "€" not in others:
+        with pytest.raises(ValueError, match=said):
+            BayesianNB().fit(given(), "y")
 
 
 @pytest.mark.parametrize("text", ["5,-", "5.-", "5.–", "CHF 5.-", "5/-"])

@@ -116,6 +116,8 @@ def number_of(sign: str, digits: str, decimal: str) -> float:
 BOUND = re.compile(r"(<=|=<|>=|=>|[<>≤≥⩽⩾≦≧])\s*(.*)", re.DOTALL)
 SIGN_OF = {"<=": "≤", "=<": "≤", "⩽": "≤", "≦": "≤", ">=": "≥", "=>": "≥", "⩾": "≥", "≧": "≥"}
 POWER = re.compile(r"(.*\d)[eE]([+-]?\d{1,3})", re.DOTALL)
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+"""Infinite numbers, as in CSV files. A family of numbers refuses them."""
 
 
 class Measured(NamedTuple):
@@ -131,6 +133,8 @@ class Measured(NamedTuple):
 def measured(text: str) -> Measured | None:
     """Parse a text such as "3 kg" or "<5"; ``None`` for texts that are neither numbers nor bounds."""
     text = text.translate(WIDE)
+    if INFINITE.fullmatch(text.strip()):
+        return Measured("", "", dict.fromkeys(FRACTIONS, float(text)))
     found = BOUND.fullmatch(text.strip())
     bound, rest = ("", text) if found is None else found.groups()
     power = POWER.fullmatch(rest.strip())
@@ -144,6 +148,12 @@ def measured(text: str) -> Measured | None:
     finite = {d: value for d, value in by_mark.items() if isfinite(value)}
     values = {d: float(f"{value!r}e{power[2]}") for d, value in finite.items()} if power else by_mark
     return Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
+
+
+def is_finite(text: str) -> bool:
+    """Whether a text is a finite number, or a bound."""
+    found = measured(text)
+    return found is not None and all(map(isfinite, found.values.values()))
 
 
 AROUND = re.compile(

@@ -325,14 +325,17 @@ class Types(IntFlag):
     "Three or more groups of digits with points: 1.234.567. A column of only such cells holds versions or addresses."
     GAP = 128
     "A missing-value marker, which fits every type."
+    WHOLE = 256
+    "A number without a mark: 1, inf."
 
 
-ANY = Types(255)
+ANY = Types(511)
 EITHER = Types.POINT | Types.COMMA
 PATTERNS = {
-    r"[+-]?(0|[1-9]\d{0,17})": Types.INTEGER | Types.DOTTED | EITHER,
+    r"[+-]?(0|[1-9]\d{0,17})": Types.INTEGER | Types.WHOLE | Types.DOTTED | EITHER,
     r"[+-]?[1-9]\d{0,2}\.\d{3}": Types.DOTTED | EITHER,
-    r"[+-]?((0|[1-9]\d*|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))": Types.POINT,
+    r"[+-]?((0|[1-9]\d*|\d+\.\d*|\.\d+)([eE][+-]?\d+)?)": Types.POINT,
+    r"[+-]?(?i:inf|infinity)": Types.WHOLE | Types.DOTTED | EITHER,
     r"[+-]?[1-9]\d{0,2},\d{3}": EITHER | Types.WITH_COMMA,
     r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,})": Types.POINT,
     r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}": Types.DOTTED | Types.COMMA | Types.GROUPS,
@@ -352,7 +355,7 @@ def _types_of(cell: str) -> str:
     ]
     return (
         f"CASE WHEN ascii({cell}) > ascii('9') AND NOT regexp_matches({cell}, '^(?i:inf)') "
-        f"THEN CASE {words} ELSE 0 END {' '.join(numbers[:3])} {words} {' '.join(numbers[3:])} ELSE 0 END"
+        f"THEN CASE {words} ELSE 0 END {' '.join(numbers[:4])} {words} {' '.join(numbers[4:])} ELSE 0 END"
     )
 
 
@@ -376,6 +379,8 @@ def _clear_mark(types: Types, sep: str) -> str | None:
     """The decimal mark of the cells; "" if no mark is needed, ``None`` if both marks fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
+    if Types.WHOLE in types:
+        return "."
     if EITHER in types or Types.DOTTED in types:
         return None
     if Types.POINT in types:

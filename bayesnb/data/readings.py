@@ -1083,7 +1083,7 @@ class Joined(Reading):
 # All readings
 
 
-HAS_DIGIT = re.compile(r"\d").search
+HAS_DIGIT = re.compile(r"\d|(?i:\binf)").search
 
 LOOKED_AT = 40
 """Number of texts that are tried first, which excludes most columns of text quickly."""
@@ -1209,7 +1209,7 @@ def warn_of_unread(
 def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
     """The ``Number`` readings that fit the numeric levels, and a list of the other levels."""
     texts = [level for level in levels if isinstance(level, str)]
-    odd = [text for text in texts if amounts.measured(text) is None]
+    odd = [text for text in texts if not amounts.is_finite(text)]
     numbers = [*_numbers_in({*texts} - {*odd}, plain=True)]
     return numbers, odd if odd or numbers else [text for text in texts if not amounts.is_float(text)]
 
@@ -1226,7 +1226,7 @@ def no_numbers_in(levels: Sequence[Any]) -> list[str]:
     some = [str(level) for level in levels[:: max(1, len(levels) // 25)]]
     whole, odd = sum(text.strip().isdecimal() for text in some), 0
     for text in some:
-        odd += amounts.measured(text) is None
+        odd += not amounts.is_finite(text)
         if odd > 0.2 * len(some):
             return []
     found = numbers_among(levels)[1]

@@ -297,8 +297,9 @@ class Bets:
         bets, found = np.arange(len(began)), np.empty(len(u))
         for cut in slices(len(u), 2048):
             # A bet that has not begun has no rows, and the capital 1.
-            since = np.where(STARTS[bets][:, None] < path[cut, None, :1], path[cut, None] - began, 0.0)
-            log_each = self._log_each(since)
+            begun = STARTS[bets] < path[cut, :1]
+            log_each = np.full(begun.shape, self._log_each(np.zeros_like(self.sums)))
+            log_each[begun] = self._log_each((path[cut, None] - began)[begun])
             cash = np.full((len(log_each), 1), -np.log(len(began) + 1.0))
             log_each = np.concatenate([log_each - np.log((bets + 1.0) * (bets + 2)), cash], axis=1)
             found[cut] = logsumexp(log_each, axis=1)
@@ -311,8 +312,11 @@ def _log_bet(sums: Array) -> Array:
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
     of_z += gammaln(shape) - gammaln(SHAPE) + squares / 2
     a, b, below = ROWS_OF_BET * (1 - SPLITS), ROWS_OF_BET * SPLITS, n[..., None] - above
-    of_splits = betaln(a + above, b + below) - betaln(a, b) - above * np.log1p(-SPLITS) - below * np.log(SPLITS)
-    return np.logaddexp(of_z, logsumexp(of_splits, axis=-1) - np.log(len(SPLITS))) - np.log(2)
+    of_splits = gammaln(a + above) + gammaln(b + below) - gammaln(ROWS_OF_BET + n)[..., None] - betaln(a, b)
+    of_splits -= above * np.log1p(-SPLITS) + below * np.log(SPLITS)
+    best = of_splits.max(axis=-1)
+    mixed = best + np.log(np.exp(of_splits - best[..., None]).mean(axis=-1))
+    return np.logaddexp(of_z, mixed) - np.log(2)
 
 
 # The alarm

@@ -165,9 +165,9 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """Count the rows per pair of cells (one cell per column) for each pair of columns in ``which``.
+        """Count the rows per pair of intervals or levels, for each pair of columns in ``which``.
 
-        A real column has 2^``depth`` cells.
+        A real column has 2^``depth`` intervals.
         """
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
@@ -303,11 +303,11 @@ class Cells:
     """The cells (intervals or levels) of columns, and the combinations of cells, in which rows are counted.
 
     ``pairs`` are the pairs of columns to count. ``joint`` groups the columns of the joint Gaussian
-    (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted by their combination of
-    cells in all columns. If ``forests`` is set, ``pairs`` are the possible edges of a forest. ``numbers`` standardizes
-    the numeric columns of the linear model. The covariates of the linear model are indicators of cells, then
-    standardized numbers. ``centre``, (covariate,), holds the mean of each covariate, averaged over the classes with
-    equal weights. ``others`` is the number of columns outside the grid.
+    (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted per combination of the
+    intervals and levels of all columns. If ``forests`` is set, ``pairs`` are the possible edges of a forest.
+    ``numbers`` standardizes the numeric columns of the linear model. The covariates of the linear model are indicators
+    of intervals and levels, then standardized numbers. ``centre``, (covariate,), holds the mean of each covariate,
+    averaged over the classes with equal weights. ``others`` is the number of columns outside the grid.
     """
 
     grid: Grid
@@ -375,13 +375,13 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """Single columns whose cells are counted. Each is paired with a dummy column of one cell."""
+        """Single columns in which rows are counted, each as a pair of the column and a dummy column of one interval."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
     @property
     def gaps_tell(self) -> bool:
-        """Whether a missing cell may count as evidence, because the kernel or the trees treat it as one more level."""
+        """Whether missing values may count as evidence: the kernel and the trees treat missing as one more level."""
         return self.kernel or self.trees is not None
 
     @property
@@ -389,7 +389,10 @@ class Cells:
         return not (self.alone or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
-        """Count the rows in the cells; ``posterior`` determines which columns are Gaussian."""
+        """Count the rows per interval or level.
+
+        The columns that are Gaussian in ``posterior`` also get joint moments.
+        """
         shapes = self.grid.counted(data, labels, self.alone, DEPTH)
         pairs = self.grid.counted(data, labels, self.pairs, PAIR_DEPTH)
         joint = (
@@ -440,7 +443,7 @@ class Cells:
         return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), numbers])
 
     def _covariates(self, data: Data, n_rows: int) -> Array:
-        """Each row's indicators of cells, then its standardized numbers, (row, covariate); NaN if missing."""
+        """Each row's indicators of intervals and levels, then standardized numbers, (row, covariate), perhaps NaN."""
         at, cells = self.grid.numbered(data, n_rows), self.grid.offset_cells
         found = np.where(at < 0, np.nan, 0.0)[:, self.owners]
         row, column = np.nonzero(at >= 0)
@@ -450,12 +453,12 @@ class Cells:
         return found
 
     def used(self, cells: int, numbers: int) -> slice:
-        """A slice of the covariates: no cell indicators if ``cells`` is 0, and no numbers if ``numbers`` is 0."""
+        """A slice of the covariates, without indicators if ``cells`` is 0, and without numbers if ``numbers`` is 0."""
         ends = 0, self.grid.offset_cells, len(self.owners)
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
-        """Covariates, equal for all classes (see :class:`Rows`); the last is the fraction of cells not missing."""
+        """Covariates with one value for all classes (see :class:`Rows`); the last is the fraction of known values."""
         share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share
@@ -482,19 +485,19 @@ class Cells:
         return PairCounts(counts.reshape(labels.n, -1), tuple((k, n) for k in range(n)), (*[found.nodes] * n, 1))
 
     def same(self, other: Cells) -> bool:
-        """Whether ``other`` has the same cells, even if its columns have other positions in the model."""
+        """Whether ``other`` has the same intervals and levels, perhaps with columns at other positions in the model."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceStatistics:
-    """Counts of rows in cells, and the joint moments of Gaussian columns.
+    """Counts of rows per interval or level of columns, and the joint moments of Gaussian columns.
 
     The operator ``+`` adds counts, and ``*`` multiplies all counts by a factor.
 
-    ``shapes`` counts rows per cell of a column, ``pairs`` per pair of cells of two columns, ``near`` per combination of
-    the cells of all columns, ``leaves`` per node of a partition, and ``stops`` per node of a tree. ``rows`` holds the
-    total weight of the rows of each class.
+    ``shapes`` counts rows per interval of a column, ``pairs`` per pair of intervals or levels of two columns, ``near``
+    per combination of intervals and levels of all columns, ``leaves`` per node of a partition, and ``stops`` per node
+    of a tree. ``rows`` holds the total weight of the rows of each class.
     """
 
     cells: Cells

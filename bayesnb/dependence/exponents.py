@@ -44,7 +44,7 @@ class Layout:
     """The order of the parameters: the exponents of all terms, then each class's deviations from these exponents.
 
     The array ``own`` lists the covariates with a coefficient per class: the terms with deviations, the indicators of
-    cells, the numeric columns, and the constant.
+    intervals and levels, the numeric columns, and the constant.
     """
 
     terms: int
@@ -101,8 +101,8 @@ class Layout:
     def exponents(self, parameters: Array) -> Array:
         """Convert parameters (..., parameter) to exponents v (..., class, covariate).
 
-        The order of the covariates is: terms, cells with offsets, numeric columns with slopes, the constant 1. The
-        exponent of the constant is the offset (intercept) of the class.
+        The order of the covariates is: terms, intervals and levels with offsets, numeric columns with slopes, the
+        constant 1. The exponent of the constant is the offset (intercept) of the class.
         """
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))

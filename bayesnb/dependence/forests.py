@@ -77,12 +77,13 @@ class DrawnTerm:
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of cell probabilities and of forests.
+    """The posterior of forests, and of the probabilities of intervals and levels.
 
     All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` counts rows
-    per pair of cells of two columns. ``alone`` counts rows per cell of each single column, in the format of ``counts``:
-    the second column of each pair is a dummy with one cell. ``strength`` is the total concentration of the Dirichlet
-    prior of a pair of columns. ``beta`` is the prior weight of each root; a larger ``beta`` means fewer edges.
+    per pair of intervals or levels of two columns. ``alone`` counts rows per interval or level of each single column,
+    in the format of ``counts``: the second column of each pair is a dummy with one interval. ``strength`` is the total
+    concentration of the Dirichlet prior of a pair of columns. ``beta`` is the prior weight of each root; a larger
+    ``beta`` means fewer edges.
     """
 
     counts: PairCounts
@@ -162,7 +163,7 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """The log Bayes factor of forests against naive Bayes with the same cells and the same ``strength``."""
+        """The log Bayes factor of forests against naive Bayes with the same intervals, levels and ``strength``."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
@@ -261,11 +262,11 @@ class Forests:
         return found
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
+        """ln p(x | c) minus the sum of ln p(x_u | c) over the columns u with a known value, (row, class).
 
         If ``left`` holds the labels of learned rows, the densities are leave-one-out. Missing cells (code -1) are
-        integrated out. If more than ``COMPLETIONS`` combinations of cells are possible, some missing cells and their
-        edges are ignored.
+        integrated out. If more than ``COMPLETIONS`` combinations of missing values are possible, some missing values
+        and their edges are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -343,7 +344,7 @@ class Forests:
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
         """Draw θ; return ln [p(x | parent's cell, θ) / p(x)] for each level or interval x of column v, (row, level).
 
-        Rows with the same draw and class have the same cell probabilities θ.
+        Rows with the same draw and class have the same probabilities θ of levels and intervals.
         """
         (labels, parent, cell, _), place = np.unique([labels, parent, cell, draw], axis=1, return_inverse=True)
         found = np.empty((len(parent), self.counts.sizes[v]))
@@ -361,7 +362,7 @@ class Forests:
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of each row's :meth:`term`, given drawn forests and drawn cell probabilities.
+        """Yield draws of each row's :meth:`term`, for drawn forests and drawn probabilities of levels and intervals.
 
         If ``chosen``, (draw, row), is given, the posterior is also conditioned on the row itself, with the class in
         ``chosen`` as its label. The expected value of exp(drawn term) is exp(:meth:`term`). All rows use the same
@@ -418,7 +419,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """Fill missing cells in all possible ways; return row numbers, filled rows, and log weights by class."""
+        """Fill missing values in all possible ways; return row numbers, filled rows, and log weights by class."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

@@ -22,8 +22,8 @@ MOST_ROWS = 4_096
 class NearCounts(Statistic):
     """Total weight of the rows with each distinct combination of cells (intervals and levels).
 
-    ``cells`` (combination, column) holds the code of each cell of a combination, -1 if missing. ``counts`` (class,
-    combination) holds the total weight of the rows with each combination.
+    ``cells`` (combination, column) holds the codes of the intervals and levels of each combination, -1 if missing.
+    ``counts`` (class, combination) holds the total weight of the rows with each combination.
     """
 
     counts: Array
@@ -56,7 +56,7 @@ class NearCounts(Statistic):
     def repeated_in(self, more: Self) -> bool:
         """Whether the rows in ``more`` are probably copies of the rows counted in this object.
 
-        Copies have only combinations of cells that are counted here, although more than 10 new combinations would be
+        This is so if all combinations in ``more`` are already counted, although more than 10 new combinations would be
         expected.
         """
         # A new row is like none of n rows with a probability of about the share of rows that occur once (Good 1953).
@@ -65,7 +65,7 @@ class NearCounts(Statistic):
         return bool(known and once * (more.counts.sum() - n) > 10 * n)
 
     def settled(self, before: Self) -> Self:
-        """A copy of these counts without rounding errors, and without combinations of cells that no row has."""
+        """A copy of these counts without rounding errors, and without combinations that no row has."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
@@ -98,7 +98,7 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(c | similar rows) - ln p(c) for rows with the cells ``codes`` (column, row), as (row, class).
+        """ln p(c | similar rows) - ln p(c), (row, class); ``codes`` (column, row) are the rows' intervals and levels.
 
         If ``left`` (the labels of learned rows) is given, the values are leave-one-out.
         """
@@ -172,9 +172,7 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """Half the squared distance from each row to each learned combination of cells, in units of the mean squared
-        distance.
-        """
+        """Half the squared distance from each row to each combination, in units of the mean squared distance."""
         # A pair of known cells adds (z - z')²; a pair with a missing cell adds the mean of (z - z')². The positions z
         # of missing cells are 0, so the sum is a product of matrices.
         here, there, constant = [], [], 0.0
@@ -196,7 +194,7 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """For each column, a point for each cell, (cell, dimension), and the mean squared distance between two rows."""
+        """For each column, a point per interval or level, (level, dimension), and the mean squared distance of rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0

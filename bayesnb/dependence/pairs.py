@@ -20,10 +20,10 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """How a column is divided step by step, from one cell with all values to the finest intervals or levels.
+    """How a column is divided step by step into intervals or levels, called cells.
 
-    Each step cuts every cell into ``arity`` cells. A real column is halved repeatedly. A categorical column is cut
-    into all levels in one step.
+    Each step divides every cell into ``arity`` cells; before the first step, one cell holds all values. A real column
+    is halved repeatedly. A categorical column is cut into all levels in one step.
     """
 
     steps: int
@@ -55,7 +55,7 @@ ROWS_OF_PRIOR = 4.0
 
 @dataclass(frozen=True, eq=False)
 class PairCounts(Statistic):
-    """Total weight of the rows of each class in each pair of cells (one cell per column).
+    """Total weight of the rows of each class, per pair of cells (intervals or levels) of two columns.
 
     ``counts``, (class, cell), concatenates the tables of all pairs of columns; in each table, the cell of the second
     column varies fastest. ``sizes`` holds the number of cells of each column.
@@ -87,10 +87,10 @@ class PairCounts(Statistic):
     def log_bayes_factors(self, by_class: bool = False) -> Array:
         """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
 
-        The Bayes factor is the exact Dirichlet evidence of joint cells, divided by the evidence of independent cells
-        (Heckerman, Geiger and Chickering 1995). The prior mean is the product of the two columns' cell frequencies,
-        and the prior is worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the cell frequencies of
-        the class, and is worth one row per pair of cells. With ``by_class``, the Bayes factor is divided by its
+        The Bayes factor is the exact Dirichlet evidence of the two-way table, divided by the evidence of independence
+        (Heckerman, Geiger and Chickering 1995). The prior mean is the product of the two columns' level frequencies,
+        and the prior is worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the level frequencies of
+        the class, and is worth one row per cell of the table. With ``by_class``, the Bayes factor is divided by its
         approximate mean over permutations of one column within classes.
         """
 
@@ -129,7 +129,7 @@ def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
 
 
 def shares_of(margin: Array) -> Array:
-    """Frequency of each cell among the rows of a class, (..., class, cell)."""
+    """Frequency of each cell (interval or level) among the rows of a class, (..., class, cell)."""
     n = margin.sum(-1, keepdims=True)
     return margin / np.where(n > 0, n, 1.0)
 
@@ -163,7 +163,7 @@ class CellTerm(ABC):
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
         """The leave-one-out value of the term for each learned row in its class, (row,).
 
-        The arrays ``a`` and ``b``, (row,), hold the cells of each row in the two columns.
+        The arrays ``a`` and ``b``, (row,), hold the row's interval or level in the two columns.
         """
 
 
@@ -173,10 +173,10 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 
 @dataclass(frozen=True, eq=False)
 class ShapeTerm(CellTerm):
-    """ln p(cell | c) - ln p(cell) of a real-valued column: log density in a class relative to all classes.
+    """ln p(interval | c) - ln p(interval) of a real-valued column: log density in a class relative to all classes.
 
-    The density of a class is a Pólya tree with optional stopping, centred on the cell frequencies of all rows. Leaving
-    out a row does not change these frequencies. ``counts`` has the axes (class, cell, column).
+    The density of a class is a Pólya tree with optional stopping, centred on the interval frequencies of all rows.
+    Leaving out a row does not change these frequencies. ``counts`` has the axes (class, cell, column).
     """
 
     whole: BetaTree
@@ -219,9 +219,9 @@ class ShapeTerm(CellTerm):
 class PairTerm(CellTerm):
     """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    The cells of the two columns are refined alternately (:func:`refinements`). Frequencies in finer cells are shrunk
-    towards frequencies in coarser cells by a hierarchical Dirichlet prior (MacKay and Bauman Peto 1995). The joint
-    probability p(a, b | c) is averaged over both orders of the columns.
+    The intervals or levels (cells) of the two columns are refined alternately (:func:`refinements`). Frequencies in
+    finer cells are shrunk towards frequencies in coarser cells by a hierarchical Dirichlet prior (MacKay and Bauman
+    Peto 1995). The joint probability p(a, b | c) is averaged over both orders of the columns.
 
     ``counts``, (..., class, cell, cell), may hold several pairs of columns with the same numbers of cells. ``base``
     holds the counts of all classes together. ``strength`` is the number of rows that the prior is worth.
@@ -353,10 +353,11 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """List the steps that halve the cells of two columns in turn.
+    """List the steps that halve the intervals of two columns in turn.
 
-    Each step (first, own, other) halves the cells of the first column if ``first`` is true, otherwise the cells of the
-    second column. ``own`` counts the earlier steps of this column, and ``other`` the earlier steps of the other column.
+    Each step (first, own, other) halves the intervals of the first column if ``first`` is true, otherwise the intervals
+    of the second column. ``own`` counts the earlier steps of this column, and ``other`` the earlier steps of the other
+    column.
     """
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

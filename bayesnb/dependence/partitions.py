@@ -41,7 +41,10 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` random partitions of the rows, whose cells are ``codes`` (column, row). Labels are not used."""
+        """Draw ``n`` random partitions of rows, whose intervals and levels are ``codes`` (column, row).
+
+        Labels are not used.
+        """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
         seeds = _seeds(real, codes, weight, order)

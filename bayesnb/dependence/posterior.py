@@ -351,7 +351,7 @@ class LearnedExponents:
         """Starting point of the optimization, in the order of ``layout.relative``: the learned mode, if possible.
 
         ``places``, (term,), holds the position of each term in the learned layout. A new term, which has the position
-        -1, starts at ``mean``. ``alike`` is True if both layouts have the same cells.
+        -1, starts at ``mean``. ``alike`` is True if both layouts have the same intervals and levels.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -533,8 +533,8 @@ def learn_exponents(
 
     Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
     of the rows, to choose prior standard deviations and a starting point. ``before`` holds an earlier posterior from
-    more rows, the earlier position of each term (-1 if new), and whether the cells are equal. If ``before`` is given,
-    prior standard deviations are chosen approximately, and no draws are kept.
+    more rows, the earlier position of each term (-1 if new), and whether the intervals and levels are the same. If
+    ``before`` is given, prior standard deviations are chosen approximately, and no draws are kept.
 
     Raises
     ------

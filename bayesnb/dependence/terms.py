@@ -168,7 +168,7 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """All log-likelihood terms except those of naive Bayes, (row, class, term); missing cells contribute 0.
+        """All log-likelihood terms except those of naive Bayes, (row, class, term); missing values contribute 0.
 
         For learned rows, ``which`` holds their labels; for new rows, ``which`` is the number of rows. The terms of a
         learned row for its own class are computed without the row.

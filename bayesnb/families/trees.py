@@ -67,7 +67,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
         return {"log_cell": log_cells(log(share), log(1 - share), *halves), "share": share}
 
     def pymc_log_cells(self, theta: Mapping[str, Any], exists: Array) -> Any:
-        """Log probability of each cell as a PyTensor tensor, (..., column, cell)."""
+        """Log probability of each interval or level as a PyTensor tensor, (..., column, cell)."""
         from pytensor import tensor as pt
 
         return log_cells(pt.log(theta["share"]), pt.log1p(-theta["share"]), *splits(exists), pt)
@@ -81,7 +81,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
-    """The weight of each cell, (class, column, cell), and the sum of log densities within cells, (class, column)."""
+    """The weight of each interval or level, (class, column, cell), and the sum of log densities within intervals."""
 
     counts: Array
     log_within: Array
@@ -289,7 +289,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """For each level, the code of its cell in the tree, (column, level), padded with -1."""
+        """The code of each level in the tree, (column, level), padded with -1."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 

@@ -54,7 +54,7 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """Two arrays (..., depth): the nodes that contain each cell, and in which half the cell is (0: left, 1: right)."""
+    """The nodes above a leaf, (..., depth), and the half of each node in which the leaf is (0: left, 1: right)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
@@ -109,7 +109,7 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell. ``left`` and ``right`` hold log probabilities of the halves of nodes, (..., node).
+    """Log probability of each leaf. ``left`` and ``right`` hold log probabilities of the halves of nodes, (..., node).
 
     ``low`` is 1 if the left half of a node can hold values, otherwise 0; ``high`` is the same for the right half. The
     module ``arrays`` is numpy or ``pytensor.tensor``.
@@ -125,7 +125,7 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 
 
 class Stopping(ABC):
-    """Base class for the nodes of a whole tree, and for the nodes on the path to a cell."""
+    """Base class for the nodes of a whole tree, and for the nodes on the path to a leaf."""
 
     own: Any
     """The distribution of each node's share if the node splits, (..., node)."""
@@ -162,7 +162,7 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The nodes on the path to one cell of a tree, which determine the cell's predictive probability."""
+    """The nodes on the path to one leaf of a tree, which determine the leaf's predictive probability."""
 
     # At each node, the distribution of the probability of the half that contains the cell, (..., depth).
     own: Outcome  # If the node splits.
@@ -262,7 +262,7 @@ class BetaTree(Stopping, Prior):
     def over(self, cells: Array, n_classes: int) -> BetaTree:
         """Expand the prior to arrays (class, column, node).
 
-        ``cells`` (column, cell) holds the weight of each cell. A cell that cannot hold values has weight 0.
+        ``cells`` (column, cell) holds the weight of each leaf (interval or level): 0 if the leaf cannot hold values.
         """
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):

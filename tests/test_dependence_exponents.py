@@ -33,6 +33,11 @@ def rows(
     return Rows(s, offset, y, weight, np.column_stack([alike, rng.normal(size=(n, numbers)), share]))
 
 
+def without_cells(terms: np.ndarray, offset: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Rows:
+    """Rows whose only covariate is the constant 1."""
+    return Rows(terms, offset, codes, weight, np.ones((len(codes), 1)))
+
+
 def halves(r: Rows):
     """The same rows in two blocks."""
     k = len(r.codes) // 2
@@ -138,14 +143,16 @@ def learn(r: Rows, groups: list[Group] | None = None, cells: int = 0, **spec):
 
 
 def test_exponents_of_nothing_are_naive_bayes():
-    empty = Rows(np.zeros((0, 2, 3)), np.zeros((0, 2)), np.zeros(0, int), np.zeros(0))
+    empty = without_cells(np.zeros((0, 2, 3)), np.zeros((0, 2)), np.zeros(0, int), np.zeros(0))
     learned = learn(empty)
     assert_allclose(learned.layout.exponents(learned.posterior.mode)[:, :-1], 1.0)
     assert_allclose(learned.table()["log_bayes_factor"], 0.0, atol=1e-12)
     r = rows(classes=2, terms=3)
     joint = r.terms.sum(-1) + r.offset
     assert_allclose(
-        learned.at("mode").log_proba(r.terms, r.offset), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-12
+        learned.at("mode").log_proba(r.terms, r.offset, r.alike),
+        joint - logsumexp(joint, axis=1, keepdims=True),
+        atol=1e-12,
     )
 
 
@@ -170,16 +177,16 @@ def test_probabilities_are_averages_over_the_normal_of_the_exponents(classes):
 
 def test_one_class_has_probability_one():
     learned = learn(rows(classes=1))
-    assert_allclose(learned.log_proba(rows(classes=1).terms, np.zeros((60, 1))), 0.0, atol=1e-12)
+    assert_allclose(learned.log_proba(rows(classes=1).terms, np.zeros((60, 1)), np.ones((60, 1))), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
 def test_separable_classes_have_a_mode_and_certain_probabilities(size):
     y = np.repeat([0, 1], 20)
     terms = size * np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)[:, :, None]
-    r = Rows(terms, np.zeros((40, 2)), y, np.ones(40))
+    r = without_cells(terms, np.zeros((40, 2)), y, np.ones(40))
     learned = learn(r)
-    own = learned.log_proba(r.terms, r.offset)[np.arange(40), y]
+    own = learned.log_proba(r.terms, r.offset, r.alike)[np.arange(40), y]
     assert np.isfinite(learned.posterior.mode).all()
     assert (own > np.log(0.85)).all()
 
@@ -190,10 +197,10 @@ def test_averaging_over_a_skewed_posterior_does_not_unlearn_what_separates():
     y = np.repeat([0, 1], 50)
     sign = np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)
     terms = sign[:, :, None] * rng.choice([0.0, 8.0], (100, 1, 12))
-    learned = learn(Rows(terms, np.zeros((100, 2)), y, np.ones(100)))
+    learned = learn(without_cells(terms, np.zeros((100, 2)), y, np.ones(100)))
     own = np.arange(100), y
-    at_mode = learned.at("mode").log_proba(terms, np.zeros((100, 2)))[own]
-    averaged = learned.log_proba(terms, np.zeros((100, 2)))[own]
+    at_mode = learned.at("mode").log_proba(terms, np.zeros((100, 2)), np.ones((100, 1)))[own]
+    averaged = learned.log_proba(terms, np.zeros((100, 2)), np.ones((100, 1)))[own]
     assert -averaged.mean() < -at_mode.mean() + 0.01
 
 
@@ -203,7 +210,7 @@ def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mod
     monkeypatch.setattr("bayesnb.dependence.posterior.CERTAIN", certain)
     y = np.repeat([0, 1], 6)
     terms = np.stack([np.where(y == 0, 1.0, -1.0), np.where(y == 1, 1.0, -1.0)], axis=1)[:, :, None]
-    r = Rows(terms, np.zeros((12, 2)), y, np.ones(12))
+    r = without_cells(terms, np.zeros((12, 2)), y, np.ones(12))
     learned = learn(r, [Group("features", 1, 1.0, 3.0)], draws=4000)
     assert learned.off > 0.3
     grid = np.linspace(-4, 16, 161)
@@ -221,9 +228,9 @@ def test_draws_have_the_moments_of_the_posterior_where_the_normal_around_the_mod
 @pytest.mark.parametrize("copies", [2, 5, 20])
 def test_copies_of_a_column_leave_the_probabilities_as_they_are(copies):
     r = rows(n=2000, classes=2, terms=1)
-    several = Rows(np.repeat(r.terms, copies, axis=2), r.offset, r.codes, r.weight)
-    one = learn(r).log_proba(r.terms, r.offset)
-    many = learn(several).log_proba(several.terms, several.offset)
+    several = without_cells(np.repeat(r.terms, copies, axis=2), r.offset, r.codes, r.weight)
+    one = learn(r).log_proba(r.terms, r.offset, r.alike)
+    many = learn(several).log_proba(several.terms, several.offset, several.alike)
     assert np.abs(np.exp(one) - np.exp(many)).max() < 0.02
 
 
@@ -236,7 +243,7 @@ def test_the_evidence_chooses_among_standard_deviations():
 
 def test_the_sample_only_chooses_and_starts():
     r = rows(n=400)
-    few = Rows(*(getattr(r, f)[:50] for f in ("terms", "offset", "codes", "weight")))
+    few = r[:50]
     groups = [Group("features", 4, 1.0, 0.5)]
     names = list("abcd")
     direct = learn_exponents(Exponents(), lambda: [r], groups, names)
@@ -250,7 +257,7 @@ def test_exponents_by_class_fit_what_shared_ones_cannot():
     # Each term speaks of one class only, and twice as loudly of the first.
     s = np.zeros((600, 3, 2))
     s[:, 0, 0], s[:, 1, 1] = rng.normal(y == 0), rng.normal(y == 1)
-    r = Rows(s, np.zeros((600, 3)), y, np.ones(600))
+    r = without_cells(s, np.zeros((600, 3)), y, np.ones(600))
     shared = learn(r, [Group("features", 2, 1.0, 1.0)])
     by_class = learn(r, [Group("features", 2, 1.0, 1.0, by_class=True)])
     assert by_class.layout.exponents(by_class.posterior.mode)[:, :-1].std(0).max() > 0

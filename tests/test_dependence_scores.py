@@ -114,7 +114,7 @@ def test_scores_too_large_for_exponentials_are_shifted_without_changing_a_probab
 
 def test_the_nearest_normal_has_the_mean_of_a_skewed_posterior():
     terms = np.stack([np.zeros(6), np.array([1.0, 2.0, 1.5, 0.5, 1.0, 2.0])], axis=1)[:, :, None]
-    rows = Rows(terms, np.zeros((6, 2)), np.ones(6, int), np.ones(6))
+    rows = Rows(terms, np.zeros((6, 2)), np.ones(6, int), np.ones(6), np.ones((6, 1)))
     mean, sd = np.zeros(3), np.array([3.0, 1e-3, 1e-3])
     layout = Layout(1, 2, np.array([1]))
     # One exponent: its posterior is an integral over one dimension.
@@ -137,7 +137,7 @@ def test_the_nearest_normal_is_found_from_any_start_where_terms_separate_the_cla
     # Terms that separate the classes, strongly and alike, and one that says nothing.
     terms = rng.normal(size=(len(codes), n_classes, 4)) + apart * (codes[:, None] == np.arange(n_classes))[:, :, None]
     terms[:, :, 3] = rng.normal(size=(len(codes), n_classes))
-    rows = Rows(terms, np.zeros((len(codes), n_classes)), codes, np.ones(len(codes)))
+    rows = Rows(terms, np.zeros((len(codes), n_classes)), codes, np.ones(len(codes)), np.ones((len(codes), 1)))
     layout = Layout(4, n_classes, np.array([4]))
     mean, sd = np.zeros(layout.size), np.full(layout.size, 3.0)
     found = [

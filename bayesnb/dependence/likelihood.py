@@ -30,40 +30,30 @@ class Rows:
     ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
     and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
     coefficient per class: indicators of intervals and levels, standardized numbers, and the fraction of known cells
-    (``Cells.covariates``). With ``alike=None``, the only covariate is the constant 1.
+    (``Cells.covariates``), or the constant 1.
     """
 
     terms: Array
     offset: Array
     codes: Array
     weight: Array
-    alike: Array | None = None
+    alike: Array
 
     def __getitem__(self, which: Array | slice) -> Rows:
         if isinstance(which, slice) and which.indices(len(self.codes)) == (0, len(self.codes), 1):
             return self
-        alike = None if self.alike is None else self.alike[which]
-        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
+        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], self.alike[which])
 
     def first(self, terms: int, alike: int) -> Rows:
         """Keep only the first ``terms`` terms, the first ``alike`` covariates, and the last covariate."""
-        own = None if self.alike is None else self.alike[:, [*range(alike), -1]]
-        return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=own)
-
-    @cached_property
-    def covariates(self) -> Array:
-        return covariates_of(self.alike, len(self.codes))
+        first = np.ascontiguousarray(self.terms[:, :, :terms])
+        return replace(self, terms=first, alike=self.alike[:, [*range(alike), -1]])
 
     @cached_property
     def of_log_odds(self) -> tuple[Array, Array, Array]:
         """Logistic regression of two classes (:class:`Relative`): covariates, offset, and labels as 1 or -1."""
-        covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.covariates], axis=1)
+        covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.alike], axis=1)
         return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
-
-
-def covariates_of(alike: Array | None, rows: int) -> Array:
-    """The covariates with one value for all classes, (row, covariate): ``alike`` or, if it is ``None``, ones."""
-    return np.ones((rows, 1)) if alike is None else alike
 
 
 type Source = Callable[[], Iterable[Rows]]
@@ -75,17 +65,17 @@ NUMBERS = 2**18
 """Size of a temporary array with one number per row, class and draw."""
 
 
-def log_joint(terms: Array, offset: Array, v: Array, alike: Array | None = None) -> Array:
+def log_joint(terms: Array, offset: Array, v: Array, alike: Array) -> Array:
     """The log class probabilities up to a constant, (class, row, draw); ``v``, (draw, class, term), are exponents."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
     for c, joint in enumerate(found):
         np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
-        joint += covariates_of(alike, len(terms)) @ v[:, c, n:].T
+        joint += alike @ v[:, c, n:].T
         joint += offset[:, c, None]
     return found
 
 
-def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Array | None = None) -> Array:
+def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Array) -> Array:
     """Log class probabilities log p(c | x, w), as (class, row, draw)."""
     joint = log_joint(terms, offset, v, alike)
     joint -= joint.max(0)
@@ -146,7 +136,7 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
         log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)[..., 0]
         value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
         p = np.exp(log_p)
-        alike = rows.covariates
+        alike = rows.alike
         for c in range(n_classes):
             missed = rows.weight * ((rows.codes == c) - p[c])
             slope[c, :n_terms] += missed @ rows.terms[:, c]

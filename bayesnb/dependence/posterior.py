@@ -464,7 +464,7 @@ class LearnedExponents:
             spreads.append(Spread(each.weight, np.where(known, each.mean[place], 0.0), root))
         return replace(self, layout=layout, learned=learned, posterior=posterior, points=points, spreads=tuple(spreads))
 
-    def log_proba(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
+    def log_proba(self, terms: Array, offset: Array, alike: Array) -> Array:
         """log p(c | x), (row, class), averaged over the posterior of the exponents.
 
         ``terms``, (row, class, term), are the log-likelihood terms of new or left-out rows. ``offset``, (row, class),
@@ -473,8 +473,7 @@ class LearnedExponents:
         found = np.empty(offset.shape)
 
         def part(cut: slice, found: Array) -> None:
-            asked = terms[cut], offset[cut], None if alike is None else alike[cut]
-            each = self.log_proba_of_members(*asked)
+            each = self.log_proba_of_members(terms[cut], offset[cut], alike[cut])
             top = each.max(0)
             # A class whose prior is 0 has -inf in every member.
             top = np.where(np.isneginf(top), 0.0, top)
@@ -482,7 +481,7 @@ class LearnedExponents:
 
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power, offset)
 
-    def log_proba_of_members(self, terms: Array, offset: Array, alike: Array | None = None) -> Array:
+    def log_proba_of_members(self, terms: Array, offset: Array, alike: Array) -> Array:
         """log p(c | x) under each model of a model average, (model, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 

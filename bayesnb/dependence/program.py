@@ -38,13 +38,13 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     with pm.Model() as model:
         w = pm.Normal("w", mean[:n], every[:n], shape=n)
         b = pm.Normal("b", 0.0, sd[:, -1], shape=layout.classes)
-        joint = rows.offset + rows.covariates[:, -1:] * b + pt.tensordot(rows.terms, w, axes=1)
+        joint = rows.offset + rows.alike[:, -1:] * b + pt.tensordot(rows.terms, w, axes=1)
         if len(deviations):
             d = pm.Normal("d", 0.0, sd[:, : len(deviations)], shape=(layout.classes, len(deviations)))
             joint += (rows.terms[:, :, deviations] * d).sum(-1)
         if layout.cells:
             b_cell = pm.Normal("b_cell", 0.0, sd[:, len(deviations) : -1], shape=(layout.classes, layout.cells))
-            joint += pt.dot(rows.covariates[:, :-1], b_cell.T)
+            joint += pt.dot(rows.alike[:, :-1], b_cell.T)
         own = joint[np.arange(len(rows.codes)), rows.codes]
         pm.Potential("labels", (rows.weight * (own - pt.logsumexp(joint, axis=1))).sum())
     return model

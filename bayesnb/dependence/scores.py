@@ -18,7 +18,7 @@ from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence import likelihood
 from bayesnb.dependence.exponents import Layout, Relative
-from bayesnb.dependence.likelihood import Source, covariates_of
+from bayesnb.dependence.likelihood import Source
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import Array, log
 
@@ -82,7 +82,7 @@ class Spread:
         found[:, order] = z @ cholesky(own @ own.T)
         return self.mean + found
 
-    def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Array | None = None) -> Array:
+    def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Array) -> Array:
         """log p(c | x), (row, class), averaged over the parameters.
 
         ``terms``, ``offset`` and ``alike`` are as in ``likelihood.log_joint``.
@@ -92,21 +92,20 @@ class Spread:
             return likelihood.log_posterior_of_classes(terms, offset, exponents, alike)[..., 0].T
         found = np.empty(offset.shape)
         for cut in self.blocks(layout, len(offset)):
-            same = covariates_of(alike if alike is None else alike[cut], len(found[cut]))
-            found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], same))
+            found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], alike[cut]))
         return found
 
     def blocks(self, layout: Layout, rows: int, points: int = POINTS) -> list[slice]:
         return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
-    def scores(self, layout: Layout, terms: Array, offset: Array, same: Array) -> tuple[Array, Array]:
+    def scores(self, layout: Layout, terms: Array, offset: Array, alike: Array) -> tuple[Array, Array]:
         """Mean (row, class) and covariance (row, class, class) of log p(c, x).
 
-        ``terms`` holds the covariates with a value per class, (row, class, term), and ``same`` those with one value for
-        all classes, (row, covariate).
+        ``terms`` holds the covariates with a value per class, (row, class, term), and ``alike`` those with one value
+        for all classes, (row, covariate).
         """
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
-        mean = offset + (np.vecdot(terms, v[:, :n]) + same @ v[:, n:].T)
+        mean = offset + (np.vecdot(terms, v[:, :n]) + alike @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
         if relative := layout.classes == 2 and not len(own):
             # Class probabilities depend only on the difference of the two scores, so the first score becomes 0.
@@ -117,7 +116,7 @@ class Spread:
         shared, of_class = _past_zeros(self.root[:n]), [_past_zeros(root) for root in by_class]
         for c, (root, some) in enumerate(zip(by_class, of_class, strict=True)):
             roots[c, :, shared] = terms[:, c] @ self.root[:n, shared]
-            roots[c, :, some] += np.column_stack([terms[:, c, own], same]) @ root[:, some]
+            roots[c, :, some] += np.column_stack([terms[:, c, own], alike]) @ root[:, some]
         return mean, np.pad(_products(roots), ((0, 0), *2 * ((int(relative), 0),)))
 
 
@@ -337,7 +336,7 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     apart = np.zeros((n_classes, width, n_classes, width))
     for rows in (block[cut] for block in source() for cut in slices(len(block.codes), max(64, CELLS // n_classes**2))):
         p, curved = np.empty(rows.offset.shape), np.empty((*rows.offset.shape, n_classes))
-        alike = rows.covariates
+        alike = rows.alike
         for cut in spread.blocks(layout, len(rows.codes), SEARCHED):
             few = spread.scores(layout, rows.terms[cut], rows.offset[cut], alike[cut])
             p[cut], curved[cut] = expected(*few, SEARCHED)

@@ -46,40 +46,81 @@ WEIGHED = re.compile(r"(^|[^a-z])(m?g|kg|grams?|gramm|lbs?|oz|t|tons?|pounds?|bi
 
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
+DEGREES = (
+    "slightly|a little|a bit|mildly|partly|partially|somewhat|moderately|fairly|rather|quite|pretty|mostly|largely||"
+    "really|much|highly|very|strongly|totally|completely|fully|very much|extremely"
+)
+"""Words before an answer that weaken or strengthen it, from the weakest to the strongest; "" is the answer itself."""
+
+NEGATIONS = "not at all|not|not very|not too|not so|not really"
+MIDDLE = (
+    "mediocre|fair|so so|ok|okay|acceptable|adequate|satisfactory|medium|med|mid|middle|moderate|average|normal|"
+    "neutral|neither|mixed|undecided|unsure|same|the same|about the same|unchanged|no change"
+)
+"""Answers between two opposites. Alone, they have no order."""
+
+OPPOSITES = (
+    "/disagree/agree/; /unsatisfied|dissatisfied/satisfied/delighted; miserable/sad|unhappy/happy/; "
+    "horrible|awful|terrible/poor|bad/good/great|excellent|outstanding|perfect; "
+    "impossible/improbable|unlikely/possible|probable|likely/certain; "
+    "none|minimal/low/elevated|high/severe|critical|urgent|extreme; "
+    "extra small|tiny/small/big|large/extra large|huge|enormous; /easy/hard|difficult/impossible; none/light/heavy/; "
+    "none/weak/strong/; freezing/cool|cold/warm|hot/; /slow/quick|fast/; /soft/firm|hard/; /short/long/; /short/tall/; "
+    "/young/old/; /thin/thick/; /shallow/deep/; /narrow/wide/; free/cheap/expensive/; /worse/better/; "
+    "none/less|fewer/more/; /smaller|lower/higher|greater|larger/; /negative/positive/; "
+    "/unimportant/important/essential; /uncommon|rare/common/; /below average/above average/"
+)
+"""Pairs of opposites, separated by semicolons: words below, words of the low end, of the high end, and words above."""
+
+
+def _between(text: str) -> list[str]:
+    """The scale between two opposites."""
+    lowest, low, high, highest = (part.split("|") if part else [] for part in text.split("/"))
+    denied = [f"{negation} {word}" for negation in NEGATIONS.split("|") for word in high]
+    neither = [f"neither {one} nor {other}" for a in low for b in high for one, other in ((a, b), (b, a))]
+
+    def graded(words: list[str]) -> list[str]:
+        return [f"{degree} {word}".strip() for degree in DEGREES.split("|") for word in words]
+
+    return [*lowest, *denied, *graded(low)[::-1], *MIDDLE.split("|"), *neither, *graded(high), *highest]
+
+
 SCALES = [
-    scale.split("|")
-    for scale in (
-        "strongly disagree|disagree|somewhat disagree|slightly disagree|neither agree nor disagree|neutral|undecided|"
-        "slightly agree|somewhat agree|agree|strongly agree",
-        "very dissatisfied|dissatisfied|somewhat dissatisfied|neither satisfied nor dissatisfied|neutral|"
-        "somewhat satisfied|satisfied|very satisfied",
-        "never|almost never|hardly ever|rarely|seldom|sometimes|occasionally|often|frequently|usually|mostly|"
-        "very often|almost always|always",
-        "never|yearly|quarterly|monthly|weekly|daily|hourly",
-        "very poor|poor|fair|average|good|very good|excellent",
-        "very bad|bad|ok|okay|average|good|very good|great",
-        "very unlikely|unlikely|neutral|likely|very likely",
-        "none|very low|low|medium|moderate|normal|average|high|very high",
-        "very small|small|medium|large|very large|extra large",
-        "xs|s|m|l|xl|xxl",
-        "none|mild|moderate|severe|very severe",
-        "not at all|slightly|a little|somewhat|moderately|quite|very|very much|extremely|a lot",
-        "none|primary|secondary|tertiary",
-        "no|maybe|yes",
-        "stimme überhaupt nicht zu|stimme gar nicht zu|stimme nicht zu|stimme eher nicht zu|teils/teils|teils, teils|"
-        "teils teils|neutral|weder noch|stimme eher zu|stimme zu|stimme voll zu|stimme voll und ganz zu",
-        "sehr unzufrieden|unzufrieden|eher unzufrieden|teils/teils|teils teils|neutral|eher zufrieden|zufrieden|"
-        "sehr zufrieden",
-        "nie|selten|manchmal|gelegentlich|häufig|oft|meistens|sehr oft|immer",
-        "sehr schlecht|schlecht|eher schlecht|mittel|eher gut|gut|sehr gut",
-        "keine|sehr niedrig|niedrig|gering|mittel|hoch|sehr hoch",
-        "klein|mittel|groß",
-        "keine|leicht|mittel|schwer",
-        "jamais|rarement|parfois|souvent|toujours",
-        "faible|moyen|élevé",
-        "nunca|raramente|a veces|a menudo|siempre",
-        "bajo|medio|alto",
-    )
+    *map(_between, OPPOSITES.split("; ")),
+    *(
+        scale.split("|")
+        for scale in (
+            "never|none of the time|almost never|hardly ever|very rarely|very seldom|rarely|seldom|once in a while|"
+            "sometimes|occasionally|some of the time|fairly often|regularly|often|frequently|usually|mostly|very often|"
+            "very frequently|most of the time|almost always|nearly always|always|all of the time",
+            "never|annually|yearly|quarterly|monthly|weekly|daily|hourly",
+            "xxs|xs|s|m|l|xl|xxl|xxxl",
+            "none|absent|normal|negligible|insignificant|trivial|minimal|very mild|mild|very minor|minor|slight|medium|"
+            "moderate|moderately severe|marked|serious|major|severe|very severe|critical|catastrophic|extreme|fatal",
+            "not at all|not much|not very|not really|slightly|very little|a little|a bit|a little bit|somewhat|"
+            "moderately|fairly|rather|quite|quite a bit|very|very much|extremely|a lot|a great deal|completely",
+            "none|nothing|very few|few|a few|very little|little|a little|some|several|many|a lot|much|most|"
+            "a great deal|all|everything",
+            "definitely not|probably not|unsure|undecided|maybe|possibly|probably|definitely",
+            "definitely no|no|probably no|maybe|probably yes|yes|definitely yes",
+            "none|novice|beginner|basic|elementary|intermediate|advanced|proficient|fluent|expert",
+            "none|primary|secondary|tertiary",
+            "stimme überhaupt nicht zu|stimme gar nicht zu|stimme nicht zu|stimme eher nicht zu|teils/teils|"
+            "teils, teils|teils teils|neutral|weder noch|stimme eher zu|stimme zu|stimme voll zu|"
+            "stimme voll und ganz zu",
+            "sehr unzufrieden|unzufrieden|eher unzufrieden|teils/teils|teils teils|neutral|eher zufrieden|zufrieden|"
+            "sehr zufrieden",
+            "nie|selten|manchmal|gelegentlich|häufig|oft|meistens|sehr oft|immer",
+            "sehr schlecht|schlecht|eher schlecht|mittel|eher gut|gut|sehr gut",
+            "keine|sehr niedrig|niedrig|gering|mittel|hoch|sehr hoch",
+            "klein|mittel|groß",
+            "keine|leicht|mittel|schwer",
+            "jamais|rarement|parfois|souvent|toujours",
+            "faible|moyen|élevé",
+            "nunca|raramente|a veces|a menudo|siempre",
+            "bajo|medio|alto",
+        )
+    ),
 ]
 """Scales of ordered answers, from the lowest to the highest. Synonyms of an answer follow each other."""
 
@@ -864,9 +905,18 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 def _order(levels: Iterable[Any]) -> list[str] | None:
     levels = [*levels]
     held = {readings.folded(re.sub("[_-]+", " ", str(level))): str(level) for level in levels}
-    several = len(held) == len(levels) > 2  # Otherwise, some levels are spellings of one answer, to be joined first.
-    scale = next((scale for scale in SCALES if several and held.keys() <= set(scale)), None)
-    return None if scale is None else [held[a] for a in scale if a in held]
+    # If some levels are spellings of one answer, they are to be joined first.
+    if not len(held) == len(levels) > 2 or held.keys() <= {*MIDDLE.split("|")}:
+        return None
+    # Degrees of one word, whatever the word is, are a scale, too, such as "not confident" to "very confident".
+    words = {answer[found.end() if (found := DEGREE.match(answer)) else 0 :] for answer in held}
+    own = [_between(f"//{words.pop()}/")] if len(words) == 1 else []
+    scale = next((scale for scale in [*SCALES, *own] if held.keys() <= {*scale}), None)
+    return None if scale is None else [held[a] for a in dict.fromkeys(scale) if a in held]
+
+
+DEGREE = re.compile(f"({'|'.join(sorted(f'{NEGATIONS}|{DEGREES}'.split('|'), key=len, reverse=True))}) (?=.)")
+"""Pattern of a degree at the start of an answer."""
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:

@@ -262,6 +262,13 @@ def test_columns_that_no_gaussian_can_read_are_examined_without_an_error():
         "never|rarely|sometimes|often|always", "Never|Almost never|Often|Almost always", "low|medium|high",
         "low|normal|high", "none|mild|moderate|severe", "S|M|L|XL", "bad|ok|good", "monthly|weekly|daily",
         "strongly_disagree|disagree|agree|strongly_agree", "keine|leicht|mittel|schwer", "jamais|parfois|souvent",
+        "bad|poor|fair|good|very good", "terrible|bad|ok|good|excellent", "none|a little|some|a lot|a great deal",
+        "never|rarely|once in a while|usually|always", "strongly disagree|disagree|neither|agree|strongly agree",
+        "Disagree|Somewhat disagree|Neither agree nor disagree|Mostly agree|Completely agree",
+        "not at all likely|somewhat likely|very likely|extremely likely", "definitely not|probably not|probably",
+        "tiny|small|medium|large|huge", "very_easy|easy|difficult|very_difficult", "minimal|mild|moderate|severe",
+        "slight|serious|fatal", "much worse|worse|about the same|better", "below average|average|above average",
+        "not confident|rather confident|confident|very confident",
         "<18|18-25|26-40|41-65|>65", "0-5 km|5-10 km|10-20 km", "18 to 25|26 to 40|41+",
     ],
 )  # fmt: skip
@@ -269,6 +276,19 @@ def test_ordered_answers_in_words_and_ranges_are_proposed_in_their_order(order):
     rng, order = np.random.default_rng(0), order.split("|")
     (cure,) = [cure for remark in nb.inspect({"x": rng.choice(order, 300)}).remarks for cure in remark.cures]
     assert cure.value == ("Ordinal", tuple(order))
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        "good|bad", "good|bad|unknown", "red|green|blue", "light blue|blue|dark blue", "fair|red|brown", "Jan|Feb|Mar",
+        "January|February|March|May", "north|south|east", "new|used|refurbished", "rare|medium rare|well done",
+        "light|heavy|dark", "yes|no|unsure", "primary|high|middle", "medium|normal|average", "not asked|not known",
+    ],
+)  # fmt: skip
+def test_levels_that_share_a_word_with_a_scale_have_no_order(levels):
+    found = nb.inspect({"x": np.random.default_rng(0).choice(levels.split("|"), 300)})
+    assert "ordered answers" not in str(found)
 
 
 def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_stay_one_row_each_in_the_table(

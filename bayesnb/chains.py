@@ -31,7 +31,7 @@ def without_warnings() -> Iterator[None]:
 
 
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
-    """Call ``pymc.sample`` in one process; ``what`` is the text of the progress bar."""
+    """Call ``pymc.sample`` in one process, with the text ``what`` on the progress bar."""
     import pymc as pm
 
     settings = {"progressbar": False, "compute_convergence_checks": False, "cores": 1, "quiet": True}

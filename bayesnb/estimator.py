@@ -176,7 +176,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     * to learn from a table: :meth:`fit`; from more rows: :meth:`partial_fit`; from another model: :meth:`merge`
     * to remove learned rows: :meth:`forget`; to down-weight all rows: :meth:`discount`
-    * to learn the exponents of dependent columns again: :meth:`learn_exponents`
+    * to learn the exponents of ``dependence`` again: :meth:`learn_exponents`
     * to write the model to a file: :meth:`save`; to set parameters by name: :meth:`set_params`
 
     {questions}
@@ -199,8 +199,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
-        How to read a fitted column that a new table lacks: as an error, or as missing. With ``dependence``, a missing
-        cell may count as evidence for a class; if so, predictions without the column warn.
+        How to read a fitted column that a new table lacks: as an error, or as missing. With ``dependence``, missing
+        cells may count as evidence for a class. If they do, there is a warning if a table lacks the column.
     columns : {"fixed", "grow"}
         Whether later tables and merged models may have other columns. With "grow", a column that a table lacks is read
         as missing, and the count of a word that a table lacks is read as 0.
@@ -208,14 +208,15 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         The value in ``y`` that means "no label", such as -1 in scikit-learn. A missing value in ``y`` always means "no
         label". :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
-        Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
+        Seed of all random draws: new rows, parameters, starting points of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
         How features may depend on each other given the class; by default, not at all. All settings except "forests"
-        raise each factor of naive Bayes to a power, an exponent learned from the labels (:class:`bayesnb.Exponents`).
-        "tempered" has one exponent for all features, "weighted" one per feature, and "pairwise" also exponents for up
-        to 150 pairs of columns. "auto" averages several models, trees and a linear model, weighted by held-out rows.
-        With at most 4,096 rows, "auto" stores all rows; "auto-counts" stores only counts. "forests" averages over all
-        forests (graphs without cycles) of links between columns. See ``docs/how-to/dependent-features.md``.
+        raise each factor of naive Bayes to a power. These powers, called exponents, are learned from the labels
+        (:class:`bayesnb.Exponents`). "tempered" has one exponent for all features, "weighted" one per feature, and
+        "pairwise" also exponents for up to 150 pairs of columns. "auto" averages several models, trees and a linear
+        model, with weights learned from held-out rows. With at most 4,096 rows, "auto" stores all rows; "auto-counts"
+        stores only counts. "forests" averages over all forests (graphs without cycles) of links between columns. See
+        ``docs/how-to/dependent-features.md``.
     unknown : label or {label: probability}, optional
         The name of an additional class for rows of no learned class, such as a new species. By default, the numbers of
         rows per class determine the probability of the unknown class (``docs/how-to/none-of-these.md``). A model with
@@ -226,7 +227,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     classes_ : array (class,)
         Class labels, sorted.
     class_count_ : array (class,)
-        Weight of the rows of each class.
+        Total weight of the rows of each class.
     posterior_ : Posterior
         The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
@@ -341,9 +342,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If ``features`` was changed after the first rows were learned, because the fitted families are kept. If a
-            table in memory holds numbers more than 20 standard deviations from the learned mean of a Gaussian column,
-            because they may be in another unit. The rows are learned all the same; :meth:`forget` removes them.
+            If ``features`` was changed after the first rows were learned: the change has no effect, because the fitted
+            families are kept. If a table in memory holds numbers more than 20 standard deviations from the learned mean
+            of a Gaussian column, because they may be in another unit. The rows are learned all the same; :meth:`forget`
+            removes them.
 
         Examples
         --------
@@ -640,7 +642,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         path : path
             Any name; ".bayesnb" is usual.
         replacing : bool
-            If true, raise :class:`bayesnb.errors.ModelChangedError` if the file at ``path`` has changed since this
+            Whether to raise :class:`bayesnb.errors.ModelChangedError` if the file at ``path`` has changed since this
             estimator was last loaded from ``path`` or saved to it.
 
         Raises

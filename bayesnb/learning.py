@@ -181,7 +181,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the rows to learn. For a table that is read in parts, yield only a summary if no single rows are needed."""
+    """Yield the rows to learn, in parts for a large table, or only their summary if no single rows are needed."""
     schema = before.schema.under(settings.columns)
     if not streams(X):
         yield labelled_rows(settings, X, y, sample_weight, schema)

@@ -315,7 +315,7 @@ def counted_from(start: int) -> Iterator[None]:
 
 
 class TableRemark(UserWarning):
-    """A warning about a table. The command line does not show it, because ``inspect`` reports the same finding."""
+    """A warning about a table, which the command line does not show, because ``inspect`` reports the same finding."""
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:

@@ -216,7 +216,7 @@ def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any
 
 
 def class_of(classes: Sequence[Any], text: str | None, option: str) -> Any:
-    """The class label that ``str`` converts to ``text``."""
+    """The class label whose conversion to text is ``text``."""
     if text is None:
         return None
     for label in classes:

@@ -216,7 +216,7 @@ def of_one_currency(units: Collection[str]) -> bool:
 
 
 def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
-    """Map amounts of money to numbers, if some amounts name the same currency and the others have no unit.
+    """Map amounts of money to numbers, if some amounts name one currency, and all other amounts have no unit.
 
     Return {} for other texts, or if the decimal mark is ambiguous. ``plain``: whether the column also holds numbers.
     """

@@ -248,8 +248,8 @@ def culprit(
 ) -> tuple[str, str | Message]:
     """The text that keeps a column from being read as numbers, and advice on this text.
 
-    The advice for the command line writes numbers with the decimal mark of the cells. The advice for Python does so,
-    too, unless ``among`` (all cells of the column) is given; then it writes numbers with a point.
+    Numbers in the advice have the decimal mark of the cells. If ``among`` (all cells of the column) is given, numbers
+    in the advice for Python have a point.
     """
     decimal = amounts.decimal_of(among or texts)
 

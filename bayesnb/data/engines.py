@@ -158,8 +158,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
 
-    ``columns`` lists (name, dtype) of each column that ``score`` computes. ``keep`` lists columns of the table; they
-    come first in the result.
+    ``columns`` lists (name, dtype) of each column that ``score`` computes. The columns of the table in ``keep`` are the
+    first columns of the result.
     """
     match engine_of(source):
         case "dask":
@@ -176,7 +176,10 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(table)`` for each table of a source. If ``first`` is given, it makes ``ask`` from the first table."""
+    """Yield ``ask(table)`` for each table of a source.
+
+    If the function ``first`` is given, ``ask`` is its result for the first table.
+    """
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)

@@ -302,7 +302,7 @@ def as_good_as_gaussian(family: Family, held: pd.Series, labels: pd.Series | Non
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.0) -> bool:
-    """Whether a column read as words predicts the class better than as levels, and better than the class frequencies.
+    """Whether a text column predicts the class better as words than as levels, and better than the class frequencies.
 
     ``least`` is the smallest gain, in nats, that counts as better.
     """

@@ -80,7 +80,7 @@ def _marks_in(columns: Iterable[Column]) -> Marks:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """If a date or the like has ``Missing()`` without a family, specify it for the first derived column instead."""
+    """Move ``Missing()`` without a family from a column, such as a date, to the first column derived from it."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = specifications.entries(features)

@@ -129,7 +129,7 @@ class OfNumbers(Reading):
 
 
 def of_mark[R: OfNumbers](found: Sequence[R], mark: Callable[[], str]) -> list[R]:
-    """The readings ``found`` or, if there are several and one has the decimal mark ``mark()``, only this reading."""
+    """If exactly one of several readings has the decimal mark ``mark()``, only this reading; otherwise all of them."""
     own = [one for one in found if one.decimal == mark()] if len(found) > 1 else []
     return own if len(own) == 1 else [*found]
 

@@ -86,8 +86,7 @@ class Summary:
     def with_readings(self, settings: EstimatorParameters, marks: Callable[[], Marks] | None) -> Summary:
         """Convert text columns by their readings, such as ``Date``, and summarise the results.
 
-        ``marks()`` returns the decimal marks that the texts of the table need; by default, they are those that the
-        levels need.
+        ``marks()`` returns the decimal marks that the texts of the table need; by default, those that the levels need.
         """
         levels = (own for f in self.schema.features.values() for own in f.values.values())
         held = ([level for level in own if isinstance(level, str)] for own in levels)

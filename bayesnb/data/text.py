@@ -24,7 +24,7 @@ def composed(text: str) -> str:
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts contain no known word, so they are uninformative.
+    """Most texts contain no known word, so these texts are uninformative.
 
     To silence the warning: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 

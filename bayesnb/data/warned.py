@@ -156,7 +156,7 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
 
 
 def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
-    """Warn of missing cells if the fit read texts in ``kept`` as levels (``--keep-na``), and had no missing cells."""
+    """Warn of missing cells in columns that had none in the fit, because ``--keep-na`` made levels of some texts."""
     found: dict[Any, tuple[int, str]] = {}
     for name, feature in schema.features.items():
         seen = learned.features[name].seen().sum(axis=0)
@@ -559,7 +559,7 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns; until t
 
 
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
-    """Sentences about the first three groups of classes that differ only by case or blanks."""
+    """A sentence about each of the first three groups of classes that differ only by case or blanks."""
     texts = [label for label in classes if isinstance(label, str)]
     groups = readings.by_spelling(texts).values() if len(texts) <= readings.MOST_SPELLED else ()
     alike = [group for group in groups if len(group) > 1]

@@ -210,9 +210,9 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Class probabilities at quadrature nodes.
 
     Return p (class, row, node), the weight of each node, and the log scale of p (row, class). The classes in p are
-    sorted by the moments of their scores. Also return the permutation that restores their order. The last result is the
-    weights for averaging the probabilities of classes with equal moments, (row, class, class), or ``None`` if nothing
-    is averaged.
+    sorted by the moments of their scores. Also return the permutation that restores their order. The last result, (row,
+    class, class), holds weights for averaging the probabilities of classes with equal moments; ``None`` if there are no
+    such classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -275,7 +275,7 @@ class Boxes:
         return pt.log((inside * p).sum(-1)) + (inside * within).sum(-1)
 
     def inside(self, code: Array, share: Array) -> Array:
-        """Within the interval ``code``, the quantile with cumulative probability ``share``, (..., column)."""
+        """The ``share`` quantile of the density within the interval ``code``, (..., column)."""
         low, high, width = (v[np.arange(code.shape[-1]), code] for v in (self.low, self.high, self.width))
         lowest, highest = np.isinf(low), np.isinf(high)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -220,7 +220,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ, (row, ...); the statistic ``s`` provides what is not drawn, such as words per row."""
+        """Draw one x for each θ, (row, ...). The number of words per row and the like come from the statistic ``s``."""
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:

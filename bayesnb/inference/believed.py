@@ -164,7 +164,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """The names of terms, such as columns; leave-one-out log densities (row, class, term); MCMC diagnostics."""
+        """Return the names of the terms, leave-one-out log densities (row, class, term), and MCMC diagnostics."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = pieces.left_out(self.posterior, data, labels, sampled)

@@ -209,7 +209,7 @@ def weighed_terms(
 
 
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield what each column adds to the log-odds, then what each edge between two columns adds, then the sum."""
+    """Yield the contribution of each column to the log-odds, of each edge between two columns, and then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     dependence, rng = believed.require_exponents(), np.random.default_rng(classifier.fixed_seed)
     drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)

@@ -72,8 +72,8 @@ def predict_interval(
 ) -> pd.DataFrame:
     """Posterior median and equal-tailed interval of p(class | row, θ).
 
-    Without a ``dependence``, ``predict_proba`` is the posterior mean of p(class | row, θ) given the row. With a
-    ``dependence``, ``predict_proba`` is not the posterior mean, and can lie outside the interval. See
+    Without a ``dependence``, ``predict_proba`` is the mean of p(class | row, θ) over the posterior of θ given data and
+    row. With a ``dependence``, ``predict_proba`` is not the posterior mean, and can lie outside the interval. See
     ``docs/how-to/uncertainty.md``.
 
     Parameters

@@ -124,7 +124,7 @@ def predict_table(
     prob : float, optional
         Probability of the interval, by default ArviZ's ``stats.ci_prob`` (0.89).
     keep : sequence of column names
-        Columns of the table to copy into the result, such as a key: Spark does not keep the order of rows.
+        Columns of the table to copy into the result. Include a key for Spark, which does not keep the order of rows.
 
     Returns
     -------

@@ -246,7 +246,7 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula is accurate: all posteriors must be exact, short-tailed and of a tested type."""
+    """Whether the saddlepoint formula is accurate: if all posteriors are exact, short-tailed and of a tested type."""
     # In tests, errors of probabilities were below 0.011 if the function returned True, otherwise up to 0.05. A tail is
     # long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     if not posterior.exact:

@@ -54,8 +54,9 @@ def sample_posterior(
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the ``DataTree`` describes. Without y, the rows of X are new rows to predict. If some learned rows
-        have no label, "gibbs" and "nuts" need the learned rows, and the tree describes only the labelled rows.
+        Rows for which the tree gets further groups, such as log-likelihoods. Without y, the rows of X are new rows to
+        predict. If some learned rows have no label, "gibbs" and "nuts" need the learned rows, and the tree describes
+        only the labelled rows.
     include : list of {"log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"}, optional
         Groups that the tree must have in addition to the default groups. By default the tree has all available groups
         except "columns", which holds large arrays (chain, draw, row, column).

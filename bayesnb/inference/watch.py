@@ -377,7 +377,7 @@ class Line:
 
     @property
     def _best(self) -> tuple[Bets, Array]:
-        """The ``Bets`` with the largest capital, and the sums over the rows since their most successful bet began."""
+        """The ``Bets`` with the largest capital, and sums over the rows since the start of its most successful bet."""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
         return best, since[_log_bet(since).argmax()]

@@ -29,8 +29,8 @@ type Parts = Mapping[Any, Any]
 class JoinedParts(Mapping[Any, Any]):
     """A mapping from feature names to objects, such as priors. Joined objects are divided at the first lookup.
 
-    ``joined`` has one object per group of features. The columns ``cuts[f]`` of ``joined[stack[f]]`` belong to feature
-    ``f``.
+    ``joined`` has one object per group of features. Feature ``f`` is in the group ``stack[f]``, and its columns are
+    ``cuts[f]`` of ``joined[stack[f]]``.
     """
 
     joined: Mapping[tuple[Any, ...], Any]

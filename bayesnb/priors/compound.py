@@ -152,7 +152,7 @@ class OneOf(Compound):
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """A copy of θ; if a family is chosen among several, with the log probability of each family, ``log_choice``."""
+    """A copy of θ, with the log probability of each family (``log_choice``) if one of several families is chosen."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):

@@ -287,7 +287,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Dirichlet:
-        """α for every level: the posterior mean is Laplace's rule (n + α) / (N + αK)."""
+        """Concentration α for each of K levels. The posterior mean of a level is Laplace's rule, (n + α) / (N + αK)."""
         return cls(alpha)
 
     @classmethod
@@ -296,7 +296,9 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: Array | Mapping[Any, float] | None = None) -> Dirichlet:
-        """m imaginary rows per class, with level frequencies ``p``: the posterior mean is (n + m p) / (N + m).
+        """m imaginary rows per class, with level frequencies ``p``.
+
+        The posterior mean of a level is (n + m p) / (N + m), where n of the N rows of the class have the level.
 
         Parameters
         ----------

@@ -319,7 +319,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare predictions of some rows; return comparisons, how many were skipped, and p(c | x) from the draws."""
+    """Compare the predictions of some rows. Return the comparisons, the number skipped, and p(c | x) from the draws."""
     # p(c, x | θ) is averaged over draws before it is normalized.
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))

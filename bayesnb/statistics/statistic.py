@@ -225,7 +225,7 @@ class Statistic(ABC):
         return type(self)(**arrays, **names)
 
     def named_as(self, other: Self) -> Self:
-        """Use the names (levels, words) of ``other``."""
+        """A copy with the names of levels or words from ``other``."""
         return self
 
     def settled(self, before: Self) -> Self:

@@ -226,7 +226,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     ValueError
         If there is only one class, if a label is missing, or if rows without a label were learned.
 
-    Notes ----- If classes overlap, correct labels can be improbable; column ``wrong`` takes the overlap into account.
+    Notes
+    -----
+    If classes overlap, correct labels can be improbable; column ``wrong`` takes the overlap into account.
     The share of wrong labels has a uniform prior from 0 to 1/2, and all wrong classes are equally probable.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class, or if a family does

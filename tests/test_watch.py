@@ -54,7 +54,7 @@ def test_a_number_of_a_normal_column_is_the_distribution_function_of_student_t()
 def test_the_next_bet_is_a_density_whatever_the_numbers_before_were():
     rng = np.random.default_rng(0)
     for n in (0, 3, 70):
-        bets, _ = Bets.new().after(rng.beta(2, 1, n), np.zeros(n))
+        bets, _ = Bets.new(None).after(rng.beta(2, 1, n), np.zeros(n))
 
         def density(z, bets=bets):
             grown = bets.after(np.array([ndtr(z)]), np.zeros(1))[0]

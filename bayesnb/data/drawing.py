@@ -26,7 +26,7 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
     return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
 
 
-def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
+def row_numbers(table: Table, seed: int, codes: Array | None) -> Array:
     """A pseudo-random uint64 for each row: a hash of its cells, its class and the number of earlier equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)

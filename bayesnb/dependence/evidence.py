@@ -21,18 +21,21 @@ from bayesnb.statistics.statistic import Labels
 SAMPLE = 4096
 """Largest number of rows to compute gains from; counts use all rows."""
 
+DRAWS = 200
+"""Number of draws of a pair's mutual information."""
+
 
 def evidence_of_pairs(
-    posterior: Posterior, data: Data, labels: Labels, level: float, draws: int, random_seed: int
+    posterior: Posterior, data: Data, labels: Labels, level: float
 ) -> tuple[pd.DataFrame, tuple[Any, ...]]:
     """The table ``pairs`` of :class:`bayesnb.inference.independence.Independence`, and the names of all columns."""
     # Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
     # sixteen intervals for the gain and for monotone dependence.
     grid, counts, finer = counted_pairs(posterior, data, labels)
-    called, rng, rows = grid.names(posterior.piece_names()), np.random.default_rng(random_seed), []
+    called, rng, rows = grid.names(posterior.piece_names()), np.random.default_rng(0), []
     factors = log_bayes_factors(counts, finer, are_ordered(posterior, grid))
     for (i, j), n, factor in zip(counts.pairs, counts.each(), factors, strict=True):
-        drawn = _information(n, draws, rng)
+        drawn = _information(n, rng)
         low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
         rows.append((called[i], called[j], factor, drawn.mean(), low, high))
     found = pd.DataFrame(rows, columns=["first", "second", "log_bayes_factor", "information", "lower", "upper"])
@@ -113,7 +116,7 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     return gain, se, sums[2] / np.sqrt(np.where(sums[3] > 0, sums[3], 1.0))
 
 
-def _information(counts: Array, draws: int, rng: Generator) -> Array:
+def _information(counts: Array, rng: Generator) -> Array:
     """Draws of a pair's mutual information given the class, adjusted for chance, in nats, (draw,)."""
     # The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
     # frequencies is too large by about (number of free cells) / (2 × number of rows). The posterior mean of I is too
@@ -123,7 +126,7 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]
     if not len(n):
-        return np.zeros(draws)
+        return np.zeros(DRAWS)
     share = n / n.sum()
     a, b = shares_of(counts.sum(2)), shares_of(counts.sum(1))
     independent = a[:, :, None] * b[:, None, :]
@@ -132,10 +135,10 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
         first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
         return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
 
-    p = rng.standard_gamma(np.broadcast_to(ROWS_OF_PRIOR * independent + counts, (draws, *counts.shape)))
+    p = rng.standard_gamma(np.broadcast_to(ROWS_OF_PRIOR * independent + counts, (DRAWS, *counts.shape)))
     drawn = information(p / p.sum((2, 3), keepdims=True))
     rows = np.maximum(np.rint(n), 1).astype(int)
-    chance = rng.multinomial(rows, independent.reshape(len(n), -1), (draws, len(n)))
+    chance = rng.multinomial(rows, independent.reshape(len(n), -1), (DRAWS, len(n)))
     by_chance = float(information(chance.reshape(p.shape) / rows[:, None, None]).mean())
     most = min(float(-xlogy(margin, margin).sum(1) @ share) for margin in (a, b))
     centred = drawn - drawn.mean() + information(counts / n[:, None, None])

@@ -250,7 +250,9 @@ def independence(
         If there are features sampled by MCMC, learned rows without a label, more than 200 columns, or a posterior that
         is improper when a row is left out.
 
-    Notes ----- Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. The column
+    Notes
+    -----
+    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. The column
     ``gain`` is computed from at most 4,096 rows. For ``information``, numbers are cut at their quartiles, so two
     columns of numbers have at most ln 4 = 1.39 nats. For ``gain``, numbers are cut into 16 intervals. A dependence
     within the intervals is hidden, so modelling a strong dependence can gain more than ``gain``.
@@ -310,11 +312,9 @@ def _gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[list[pd.Seri
     return [pd.Series(table.column(name).reals()[some], name=name) for name in names], labels
 
 
-def audited(
-    posterior: Posterior, data: Data, labels: Labels, level: float = 0.89, draws: int = 200, random_seed: int = 0
-) -> Independence:
+def audited(posterior: Posterior, data: Data, labels: Labels, level: float = JUDGED) -> Independence:
     """Test every pair of columns for dependence given the class, with intervals of probability ``level``."""
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
-    pairs, columns = evidence_of_pairs(posterior, data, labels, level, draws, random_seed)
+    pairs, columns = evidence_of_pairs(posterior, data, labels, level)
     tempered = learn(posterior, data, labels, "tempered")
     return Independence(pairs, tempered.exponents.table(level).iloc[0], columns)

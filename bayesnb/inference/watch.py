@@ -267,12 +267,12 @@ class Bets:
 
     sums: Array
     began: Array
-    log_e: float = 0.0
-    later: float | None = None
+    log_e: float
+    later: float | None
 
     @classmethod
-    def new(cls, later: float | None = None) -> Bets:
-        return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))), later=later)
+    def new(cls, later: float | None) -> Bets:
+        return cls(np.zeros(7 + len(SPLITS)), np.zeros((1, 7 + len(SPLITS))), 0.0, later)
 
     def _log_each(self, since: Array) -> Array:
         found = _log_bet(since)

@@ -40,15 +40,15 @@ def extreme(x: Array, signed: bool = True) -> bool:
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
     x = x.ravel("K") if x.flags.forc else x
     parts = blocks.slices(len(x), max(1, blocks.CELLS * len(x) // x.size))
-    return any(blocks.each(lambda cut: _extreme(x[cut].ravel(), LEAST, MOST, signed), parts))
+    return any(blocks.each(lambda cut: _extreme(x[cut].ravel(), signed), parts))
 
 
 @loop
-def _extreme(x: Array, least: float, most: float, signed: bool) -> bool:
+def _extreme(x: Array, signed: bool) -> bool:
     odd = 0
     for i in range(len(x)):
         size = abs(x[i]) if signed else x[i]
-        odd += not ((size == 0.0) | ((size >= least) & (size <= most)) | (signed & (size != size)))
+        odd += not ((size == 0.0) | ((size >= LEAST) & (size <= MOST)) | (signed & (size != size)))
     return odd > 0
 
 

@@ -231,7 +231,7 @@ class NaiveBayes:
         if estimate_rule(estimate).point == "mode":
             self.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
 
-    def require_left_out(self, estimate: Estimate = "predictive") -> None:
+    def require_left_out(self, estimate: Estimate) -> None:
         """Raise an error if the chosen estimate does not support leave-one-out."""
         if estimate_rule(estimate).plugs_in:
             said = "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "

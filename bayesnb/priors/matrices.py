@@ -15,7 +15,7 @@ SINGULAR = 64 * float(np.finfo(float).eps)
 """A matrix of d columns is singular if the others explain all but d times this share of the variance of a column."""
 
 
-def require_covariance(name: str, value: Array) -> None:
+def require_covariance(value: Array) -> None:
     """Raise ``ValueError`` unless ``value`` is 0 or positive semidefinite."""
     if value.ndim == 0 and value == 0:
         return
@@ -25,7 +25,7 @@ def require_covariance(name: str, value: Array) -> None:
         and np.allclose(value, np.swapaxes(value, -1, -2))
         and (np.linalg.eigvalsh(value) >= -1e-9 * np.abs(value).max()).all()
     ):
-        raise ValueError(f"Expected {name} to be a covariance matrix, or one for each class; got {value!r}")
+        raise ValueError(f"Expected scale to be a covariance matrix, or one for each class; got {value!r}")
 
 
 def root(matrix: Array) -> tuple[Array, Array, Array]:

@@ -82,7 +82,7 @@ class NormalWishart(UnknownPrecision):
         if isinstance(self.scale, str) and self.scale != "shared":
             raise ValueError(f'Expected scale to be a matrix, "shared" or None; got {self.scale!r}')
         if isinstance(self.scale, np.ndarray):
-            matrices.require_covariance("scale", self.scale)
+            matrices.require_covariance(self.scale)
         if self.dof is None and self.scale != "shared":
             raise ValueError(f'dof=None is learned around the shared covariance: scale="shared"; got {self.scale!r}')
 

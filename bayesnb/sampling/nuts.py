@@ -88,10 +88,10 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
     return moved
 
 
-def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
+def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples."""
     # Only probabilities that sum to 1, and entries of one vector, are correlated.
-    blocks = layout.blocks(posterior, apart=False)
+    blocks, n = layout.blocks(posterior, apart=False), 2000
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
     together = {block.variable(parameter) for block in blocks if block.whole for parameter in block.keys}
     parts = []

@@ -24,7 +24,7 @@ type Likelihood = Literal["joint", "rows", "sufficient"]
 
 def build(
     posterior: Posterior, data: Data | None = None, y: Array | None = None, likelihood: Likelihood | None = None,
-    place: Array | None = None, apart: bool = True,
+    apart: bool = True,
 ) -> pm.Model:  # fmt: skip
     """Build the generative model in PyMC, with observed data.
 
@@ -35,8 +35,6 @@ def build(
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         As in :meth:`bayesnb.BayesianNB.to_pymc`.
-    place : int array (row,), optional
-        The coordinate of each row; by default 0, 1, 2, ...
     apart : bool
         Whether each column of a small table gets separate variables.
 
@@ -55,7 +53,7 @@ def build(
     blocks = layout.blocks(posterior, apart)
     coords = layout.coords(posterior.labels, blocks)
     if likelihood != "sufficient":
-        coords["row"] = list(range(len(y)) if place is None else map(int, place))
+        coords["row"] = list(range(len(y)))
     with pm.Model(coords=coords) as model, nullcontext() if likelihood == "sufficient" else constant():
         with about("class prior", posterior.labels):
             posterior.label_prior.require_sampled()

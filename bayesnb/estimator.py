@@ -200,7 +200,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
         How to read a fitted column that a new table lacks: as an error, or as missing. With ``dependence``, missing
-        cells may count as evidence for a class. If they do, there is a warning if a table lacks the column.
+        cells may count as evidence for a class; such a model warns if a column is absent.
     columns : {"fixed", "grow"}
         Whether later tables and merged models may have other columns. With "grow", a column that a table lacks is read
         as missing, and the count of a word that a table lacks is read as 0.

@@ -176,7 +176,7 @@ class Remark:
 
     @property
     def urgency(self) -> tuple[bool, ...]:
-        """Sort key: serious findings, columns and rows to leave out, outlying numbers, missing-value markers."""
+        """Sort key: serious findings first, then columns and rows to leave out, outlying numbers, and markers."""
         data = self.said.data.values() if isinstance(self.said, Message) else ()
         leaves = self.drop or self.column is None or any(isinstance(v, Cure) and v.option == "drop" for v in data)
         return not self.serious, not leaves, not self.far, not (self.option or self.mark)
@@ -1363,7 +1363,7 @@ def _correlations(x: pd.DataFrame) -> Array:
 
 
 def _errors(x: Array, y: Array) -> int:
-    """Number of outliers (1 % of rows plus one, at most) from a nearly linear relation of x and y; otherwise 0."""
+    """The number of outliers if x and y are nearly linear without at most 1 % of rows (plus one); otherwise 0."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < max(FEWEST_CELLS, len(x) / 2):
         return 0

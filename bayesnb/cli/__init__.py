@@ -56,7 +56,10 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code. If ``arrived`` holds a signal, an error is an interruption."""
+    """Run the command and return its exit code.
+
+    If a signal has arrived (in ``arrived``), an error counts as an interruption.
+    """
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)

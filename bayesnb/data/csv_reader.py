@@ -55,8 +55,8 @@ class Format:
     na : tuple of str
         Additional text to read as missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In a column of
-        numbers, this text means missing nevertheless.
+        Text to read as a level, not as missing, such as NA for Namibia, or ``COL=TEXT`` for one column; no effect in a
+        column of numbers.
     sheet : str, optional
         Sheet of an Excel file, by name or by position from 1; by default the first sheet that is not hidden.
     names : tuple of str

@@ -1146,7 +1146,7 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def numbers_for_a_family(column: Column, only_money: bool, mark: Callable[[], str]) -> Number | None:
-    """The ``Number`` reading of a text column for which the user named a family of numbers; ``None`` if not unique.
+    """The ``Number`` reading of a text column for which the user named a family; ``None`` unless exactly one fits.
 
     If ``only_money`` is true, numbers without a currency are not read, and ``mark`` settles no decimal mark (see
     :func:`of_mark`).

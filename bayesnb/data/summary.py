@@ -60,7 +60,7 @@ class Summary:
         return Summary(growing.merged(a.schema, b.schema), statistics.reindexed(classes.tolist()), *of_rows)
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels and words. Those in the schema ``before``, if given, come first."""
+        """Sort the levels and words, beginning with the levels and words of the earlier schema ``before``, if given."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:

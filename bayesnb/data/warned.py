@@ -559,7 +559,7 @@ IN_CLASS = Spelled("y", "the table, because joined is for other columns; until t
 
 
 def spelled_apart(classes: Iterable[Any]) -> list[Message]:
-    """A sentence about each of the first three groups of classes that differ only by case or blanks."""
+    """Sentences about classes that differ only by case or blanks, one for each of the first three groups."""
     texts = [label for label in classes if isinstance(label, str)]
     groups = readings.by_spelling(texts).values() if len(texts) <= readings.MOST_SPELLED else ()
     alike = [group for group in groups if len(group) > 1]

@@ -70,7 +70,7 @@ class DrawnTerm:
     gaps: Array
 
     def of_edge(self, u: int, v: int) -> Array:
-        """What the edge between two columns, in either direction, adds to the log density, (draw, class)."""
+        """The contribution of the edge between two columns, in either direction, to the log density, (draw, class)."""
         down, up = (np.where(self.parents[..., b] == a, self.edges[..., b], 0.0) for a, b in ((u, v), (v, u)))
         return down + up
 
@@ -240,8 +240,8 @@ class Forests:
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
         """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
 
-        ``counted``, (row, column), is true for values that ``counts`` includes. If ``changes`` is true, return the
-        amount that each row adds to the log edge weights, not the log ratios.
+        ``counted``, (row, column), is true if ``counts`` includes the row's value in the column. If ``changes`` is
+        true, return the amount that each row adds to the log edge weights, not the log ratios.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):

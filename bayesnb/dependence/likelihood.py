@@ -4,9 +4,8 @@ The model is multinomial logistic regression with covariates that differ by clas
 is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log prior class probabilities o_c,
 terms s_ct and exponents v_ct of class c. A term has one exponent for all classes, or one exponent plus a deviation per
 class. Covariates with the same value for all classes have a coefficient per class: indicators of intervals and levels,
-standardized numbers, and the fraction of known cells.
-
-Each call of a *source* (a function without arguments) starts one pass over blocks of :class:`Rows`.
+standardized numbers, and the fraction of known values. Each call of a *source* (a function without arguments) starts
+one pass over blocks of :class:`Rows`.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ class NearCounts(Statistic):
     def repeated_in(self, more: Self) -> bool:
         """Whether the rows in ``more`` are probably copies of the rows counted in this object.
 
-        This is so if all combinations in ``more`` are already counted, although more than 10 new combinations would be
-        expected.
+        Rows are probably copies if all their combinations are already counted, although more than 10 new combinations
+        would be expected.
         """
         # A new row is like none of n rows with a probability of about the share of rows that occur once (Good 1953).
         n, once = self.counts.sum(), np.count_nonzero(self.counts == 1)

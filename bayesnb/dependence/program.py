@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """A PyMC model of the exponents, with the prior from ``learned`` and the terms that exponents multiply in ``rows``.
+    """A PyMC model of the exponents; ``learned`` holds their prior, and ``rows`` the terms that they multiply.
 
     The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sample_posterior`. The terms are
     fixed data.

@@ -1,4 +1,4 @@
-"""Terms of the log predictive, which exponents multiply, with exact leave-one-out values.
+"""Terms of the log predictive density, which exponents multiply, and their exact leave-one-out values.
 
 The *terms* of naive Bayes are ln p(x_j | c, D), one per column j (``model.pieces``). A :class:`TermSet` adds further
 terms.

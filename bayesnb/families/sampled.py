@@ -93,7 +93,8 @@ class Strata:
     def of(cls, shared: Array | None, n: int) -> Strata:
         """Divide ``n`` draws into groups in which the parameters shared by columns have similar values.
 
-        The array ``shared``, (draw, parameter), holds the shared parameters. If ``None``, all draws form one group.
+        The array ``shared``, (draw, parameter), holds the shared parameters. If ``shared`` is ``None``, all draws form
+        one group.
         """
         if shared is None:
             return cls((np.arange(n),))

@@ -114,7 +114,7 @@ def _rounded(family: Family, believed: Belief, column: int) -> Array:
 
 
 def are_summed(family: Family, column: int, values: Array) -> bool:
-    """Whether the ``values`` from :func:`joint_of` are discrete; False if they are nodes of numerical integration."""
+    """Whether ``values`` (from :func:`joint_of`) are discrete rather than nodes of numerical integration."""
     unit = family.unit_of(column)
     rounded = unit is not None and bool((np.abs(values / unit - np.rint(values / unit)) < 1e-6).all())
     return family.support.kind in ("levels", "zero_one", "counts") or rounded

@@ -27,7 +27,7 @@ class CompiledClassifier:
 
     Call the object with a sequence of values in the order of the fitted columns, or with a mapping from column to
     value. The result is p(class | row), (class,), in the order of ``classes``. Rows that the arrays cannot predict,
-    such as rows with a missing cell, are predicted by ``classifier``.
+    such as rows with a missing cell, are predicted by the original classifier.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(class, row), up to a constant; raise an error if only ``classifier`` can predict the row."""
+        """log p(class, row), up to a constant; raise an error if the arrays cannot predict the row."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves

@@ -81,10 +81,10 @@ class Independence:
     def too_sure(self) -> float:
         """The factor by which log-odds of naive Bayes are too large (below 1 if too small); 1 without evidence.
 
-        Evidence is a Bayes factor above 20 against naive Bayes, or an 89 % interval of the exponent that excludes 1,
-        whatever interval is displayed. If the interval of the exponent reaches 0, return the smallest factor that
-        the interval allows. If the interval excludes 1 but the Bayes factor is at most 20, the evidence is weak, and no
-        other ``dependence`` is advised.
+        As evidence counts a Bayes factor above 20 against naive Bayes, or an 89 % interval of the exponent that
+        excludes 1 (whatever interval is displayed). If the interval of the exponent reaches 0, return the smallest
+        factor that the interval allows. If the interval excludes 1 but the Bayes factor is at most 20, the evidence is
+        weak, and no other ``dependence`` is advised.
         """
         # The whole interval may be below 0, if the columns together are misleading.
         size = 1 / max(self._ends[1] if self._unbounded else float(self.exponent["mean"]), 0.01)

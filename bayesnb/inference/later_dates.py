@@ -26,7 +26,7 @@ LOOKED_AT = 200
 
 
 def said_of_later_dates(clf: Classifier, table: Table) -> Iterator[str]:
-    """Yield a sentence about each column of mostly later dates that change the class probabilities much."""
+    """Yield a sentence about each date column that is mostly later than in the fit and changes predictions much."""
     schema = clf.schema
     dates = schema.dates.keys() & schema.parts_of_dates
     if not dates or not table.n_rows:

@@ -239,7 +239,7 @@ def _informations(hot: Array, starts: Array) -> Array:
 
 
 def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array, skewness: Array) -> tuple[Array, Array]:
-    """Correlation ratios between categorical columns and centred numeric columns, (table, levels, numbers); scaled."""
+    """Correlation ratios of categorical and centred numeric columns, (table, levels, numbers), unscaled and scaled."""
     swapped, sizes = np.swapaxes(hot, 1, 2), np.diff(starts, append=hot.shape[2])
     count, total, square = swapped @ known, swapped @ x, swapped @ np.square(x)
     n, whole, spread = (np.repeat(np.add.reduceat(v, starts, axis=1), sizes, axis=1) for v in (count, total, square))

@@ -351,7 +351,7 @@ def scorecard_of(
 
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
-    """The part of (mean log loss minus expected mean log loss) that comes from the rows in ``some``."""
+    """The contribution of the rows in ``some`` to the difference between the mean log loss and its expectation."""
     entropy = -(np.exp(log_proba) * np.where(log_proba > -np.inf, log_proba, 0.0)).sum(axis=1)
     return float((-scoring.own(log_proba, codes) - entropy)[some].sum() / len(codes))
 

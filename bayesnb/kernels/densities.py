@@ -315,8 +315,8 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 def _side_by_side(table: Array, codes: Array) -> tuple[Array, Array]:
     """Concatenate the tables of all columns; a line of zeros before each table stands for missing values.
 
-    Return the position of the line before each column's table, and the concatenated tables. A large table without
-    missing values needs no zeros and is not copied.
+    Return the position of each of these lines, and the concatenated tables. A large table without missing values needs
+    no zeros and is not copied.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)

@@ -34,7 +34,10 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether any cell is extreme (:func:`extremes`). If not ``signed``, negative cells and NaN count as extreme."""
+    """Whether any cell is extreme (:func:`extremes`).
+
+    If ``signed`` is false, negative cells and NaN count as extreme.
+    """
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())

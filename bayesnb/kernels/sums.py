@@ -189,9 +189,9 @@ def _count_pairs(
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
     """For each block of rows, weighted sums of deviations from a value v, (block, class, 8, column).
 
-    The eight numbers are Σ w and its rounding error, v, Σ w (x - v) and its rounding error, Σ w (x - v)² and its
-    rounding error, and the weight of the values other than 0. NaN adds nothing. If ``centred`` is true, v is the first
-    value of the class in the block; otherwise, v is 0.
+    The eight numbers are, in this order: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x -
+    v)² and its rounding error; the weight of the nonzero values. NaN adds nothing. If ``centred`` is true, v is the
+    first value of the class in the block; otherwise, v is 0.
     """
     # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)

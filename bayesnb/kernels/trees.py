@@ -14,7 +14,7 @@ MOST_DEPTH = 64
 
 @loop
 def mixed(key: np.uint64) -> np.uint64:
-    """A hash of 64 bits (the finalizer of SplitMix64, see Steele, Lea and Flood 2014)."""
+    """Hash a number of 64 bits by the finalizer of SplitMix64 (Steele, Lea and Flood 2014)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -264,8 +264,8 @@ def answer(
     The prediction for a learned row does not use this row: ``weight`` is subtracted from the counts along the row's
     path. ``inside`` (row, tree) marks the trees that were grown on a row; these trees are skipped. A row with a missing
     cell at a split goes to both children, in proportion to their counts. ``codes`` has shape (row, column). ``y``
-    (row,) is the class of a learned row, -1 for a new row. The output is ``found`` (row, class). Other arrays are as in
-    :func:`weigh`.
+    (row,) is the class of a learned row, -1 for a new row. The probabilities are written to ``found`` (row, class).
+    Other arrays are as in :func:`weigh`.
     """
     classes = len(alpha)
     known = np.empty(classes)

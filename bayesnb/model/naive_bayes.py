@@ -260,7 +260,7 @@ class NaiveBayes:
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
         """The prior as a ``Posterior`` without rows; the ``statistics`` of a table set the scale of default priors.
 
-        Sampled features get ``n`` draws from their priors.
+        For features whose posterior is sampled by MCMC, ``n`` draws are taken from the prior.
         """
         prior, believed = {}, {}
         for name, family in self.features.items():

@@ -76,7 +76,8 @@ class Order:
     def reversed(self, x: Array, weight: Array) -> bool:
         """Whether to process the values ``x`` of a column in descending order, so that negating ``x`` has no effect.
 
-        The result is true if rows with large hash keys tend to have large values. The result for -x is the opposite.
+        The result is true if rows with large hash keys tend to have large values. For the negated values, -x, the
+        result is the opposite.
         """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)

@@ -62,9 +62,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """The marginal likelihood of a tree whose nodes stop or split, and each node's posterior stop probability.
 
-    ``near`` and ``own``, (..., node), are the log evidence of each node if the node stops, and if it splits. As tuples,
-    they also contain first and second derivatives. The nodes are either a whole tree, or a path with one node per
-    depth.
+    ``near`` and ``own`` are tuples of arrays (..., node): the log evidence of each node, perhaps followed by its first
+    and second derivatives. ``near`` is for nodes that stop, and ``own`` for nodes that split. The nodes are either a
+    whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ exp(log weight + term); if each term comes with its first two derivatives, also those of the result."""
+    """ln Σ exp(log weight + term), also with its first two derivatives if the terms come with derivatives."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:

@@ -43,8 +43,8 @@ class Bars:
 class TablePart:
     """A table with row headings in its index.
 
-    A ``folded`` table is collapsed in HTML. With ``bars``, the last row is the total of the other rows. A ``cut`` table
-    shows only the first rows or columns.
+    If ``folded`` is true, the table is collapsed in HTML. If ``cut`` is true, it has only the first rows or columns of
+    a larger table. If there are ``bars``, the last row is the total of the other rows.
     """
 
     frame: pd.DataFrame
@@ -79,7 +79,7 @@ type Part = Sentence | TablePart | Picture | FindingList
 @dataclass(frozen=True, eq=False)
 class Section:
     """A heading and its content. Each string in ``parts`` is a paragraph. ``lead`` is the first sentence. ``finding``
-    is a sentence for the list of findings. A ``folded`` section is collapsed in HTML.
+    is a sentence for the list of findings. If ``folded`` is true, the section is collapsed in HTML.
     """
 
     title: str

@@ -383,21 +383,31 @@ def test_an_error_about_a_model_names_options_of_the_command_line(run, command, 
     assert '="' not in err
 
 
-def test_compare_says_which_options_inspect_advises(run):
+def test_the_last_line_of_compare_has_the_options_that_inspect_advises_and_says_which_are_not_scored(run):
     r = np.random.default_rng(1)
     y = r.integers(0, 2, 300)
     amount, visits = np.exp(r.normal(3 + y * 0.5, 1.2)).round(2), r.negative_binomial(1, 0.1 + 0.1 * y)
     age = np.where(np.arange(300) < 40, 999, r.normal(45 + 5 * y, 9).round())
-    table = {"amount": amount, "visits": visits, "age": age, "y": np.where(y, "u", "v")}
+    table = {
+        "amount": amount,
+        "visits": visits,
+        "age": age,
+        "key": r.permutation(300) + 5000,
+        "y": np.where(y, "u", "v"),
+    }
     pd.DataFrame(table).to_csv("t.csv", index=False)
     command = run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
-    advised = re.findall(r"--(?:na|feature) \S+", command)
-    assert [option.split()[0] for option in advised] == ["--na", "--feature", "--feature"]
-    said = run("compare", "t.csv", "--target", "y", "--dependence", "none")[2]
-    expected = f"{' '.join(advised[1:])}, and {advised[0]} if this text means missing"
-    assert f"other options than these scores use: add {expected}" in " ".join(said.split())
-    said = run("compare", "t.csv", "--target", "y", "--dependence", "none", *" ".join(advised).split())[2]
-    assert "other options" not in said
+    advised = re.findall(r"--(?:na|feature|drop) \S+", command)
+    assert [option.split()[0] for option in advised] == ["--na", "--drop", "--feature", "--feature"]
+    asked = ("compare", "t.csv", "--target", "y", "--dependence", "none")
+    _, out, said = run(*asked)
+    assert re.findall(r"--(?:na|feature|drop) \S+", out.splitlines()[-1]) == advised
+    assert json.loads(run(*asked, "--format", "json")[1])["fit"] == out.splitlines()[-1]
+    expected = f"{advised[1]}, and {' '.join(advised[2:])}, and {advised[0]} if this text means missing"
+    assert f"these scores do not use; to score them, add {expected}" in " ".join(said.split())
+    _, out, said = run(*asked, *" ".join(advised).split())
+    assert re.findall(r"--(?:na|feature|drop) \S+", out.splitlines()[-1]) == advised
+    assert "the last line adds" not in said
 
 
 def test_a_column_cannot_be_specified_and_dropped(run):

@@ -41,9 +41,10 @@ def compare(
 
     The estimates are maximum likelihood, MAP, posterior mean and full Bayes. DATA is the name of an embedded data set,
     or a path as for `fit`. The output begins with the recommended model and its score on held-out rows, and ends with
-    the command that fits this model. One table shows the scores of the estimates and of the models with dependence.
-    Another table shows how much each value of one row contributes to the prediction. --row or --set specifies the row;
-    the default is the held-out row whose true class is least probable under naive Bayes.
+    the command that fits this model, with the options that `inspect` advises. One table shows the scores of the
+    estimates and of the models with dependence. Another table shows how much each value of one row contributes to the
+    prediction. --row or --set specifies the row; the default is the held-out row whose true class is least probable
+    under naive Bayes.
 
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, --dependence auto is scored by the same held-out rows that determine the weights of the averaged models. If at
@@ -95,13 +96,10 @@ def compare(
         say("drawing further rows")
         recommended = _with_each(learned.parameters, X, y, (take,) if take in names else ()).get(take, clf)
         worth_of_more = design.worth_of_rows(recommended, [0, *more], X, y, prob=prob)
-    chosen = settings.advised(remark for remark in learned.remarks if remark.drop)
-    left_out = ", ".join(repr(column) for column in chosen.drop if column not in settings.drop)
-    advised = {*settings.advised(learned.remarks).feature} - {*settings.feature}
-    texts = {name for name, feature in clf.schema.features.items() if feature.text is not None}
-    unlike = sorted(each for each in advised if each.rpartition("=")[0] not in texts)
-    chosen = replace(chosen, dependence=take if take in names else "none")
-    command = fit_command(data, str(y.name), format, chosen, "predictive" if take in names else take)
+    marks, advised = marks_of(learned.remarks), settings.advised(learned.remarks)
+    chosen = replace(advised, dependence=take if take in names else "none")
+    read = replace(format, na=(*format.na, *marks))
+    command = fit_command(data, str(y.name), read, chosen, "predictive" if take in names else take)
     known = {} if held_out is None else {"held_out": place, "class": str(y.iloc[held_out])}
     known |= {"prob": prob}
     each = [{"row": row, **known, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
@@ -133,15 +131,17 @@ def compare(
         sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared), *more_rows]
         return [*sections, row, *rows_of_estimates, *by_sampling, Section("", [], compared.recommendation)]
 
-    if left_out and layout == "table":
-        say(f"the scores include {left_out}; inspect advises to leave out such columns, as the last line does")
-    marks = marks_of(learned.remarks)
-    if layout == "table" and (unlike or marks):
-        options_of = (("--feature", unlike), ("--na", marks))
-        said = [" ".join(f"{option} {shlex.quote(each)}" for each in every) for option, every in options_of if every]
+    texts = {name for name, feature in clf.schema.features.items() if feature.text is not None}
+    unlike = {each for each in advised.feature if each.rpartition("=")[0] not in texts} - {*settings.feature}
+    options_of = (("--drop", [*advised.drop][len(settings.drop) :]), ("--feature", sorted(unlike)), ("--na", marks))
+    said = [" ".join(f"{option} {shlex.quote(each)}" for each in every) for option, every in options_of if every]
+    if said and layout == "table":
         # Only the user knows what a marker means.
         said[-1] += f" if {'these texts mean' if len(marks) > 1 else 'this text means'} missing" * bool(marks)
-        say(f"inspect advises other options than these scores use: add {', and '.join(said)}")
+        say(
+            "the last line adds options that inspect advises and these scores do not use; to score them, add "
+            f"{', and '.join(said)}"
+        )
     printing.print_answer(layout, document, compared.table, screen)
     if layout == "table":
         printing.print_command(command)

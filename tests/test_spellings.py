@@ -16,6 +16,7 @@ from pyarrow import feather
 
 import bayesnb as nb
 from bayesnb.data import amounts, readers
+from bayesnb.errors import RefusedError
 from bayesnb.estimator import BayesianNB
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -192,6 +193,35 @@ def test_an_infinite_number_is_the_same_error_in_every_container(container, text
     if "€" not in others:
         with pytest.raises(ValueError, match=said):
             BayesianNB().fit(given(), "y")
+
+
+NUMBERS = [f"{x:.2f}" for x in np.random.default_rng(0).uniform(1, 9, 60)]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(
+    ("others", "odd", "specs"),
+    [
+        (NUMBERS, ("zeta", "alpha"), ["gaussian", "log-normal", nb.Number()]),
+        (NUMBERS, ("-9.5", "-1.5"), ["log-normal"]),
+        ([f"{x} kg" for x in NUMBERS], ("7 lb", "5 lb"), ["gaussian", nb.Number()]),
+        ([f"{k % 28 + 1:02d}.01.2024" for k in range(60)], ("soon", "later"), [nb.Date()]),
+        ([f"{k % 12 + 1:02d}/03/2024" for k in range(60)], ("05/30/2024", "05/20/2024"), [nb.Date(format="dmy")]),
+        (["low", "high"] * 30, ("zeta", "alpha"), [nb.families.Ordinal(order=["low", "high"])]),
+        ([str(k) for k in range(60)], ("5.678", "1.234"), [nb.Number(), nb.Bounded()]),
+    ],
+)
+def test_a_refusal_names_the_first_row_in_every_container(container, others, odd, specs, tmp_path, monkeypatch):
+    cells = [*others]
+    cells[19], cells[21] = odd  # The first is the last in alphabetical order, and has the last class.
+    frame = pd.DataFrame({"x": cells, "y": Y})
+    for spec in specs:
+        if odd[0] == "5.678" and container in ("CSV", "CSV with semicolons", "stdin"):
+            continue  # The separator of the cells settles the mark.
+        with pytest.raises(RefusedError) as refused:
+            BayesianNB({"x": spec}).fit(CONTAINERS[container](frame, tmp_path, monkeypatch), "y")
+        assert (refused.value.row, str(refused.value.value)) == (19, odd[0])
+        assert "in row 19" in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["5,-", "5.-", "5.–", "CHF 5.-", "5/-"])

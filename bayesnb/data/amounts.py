@@ -184,12 +184,6 @@ def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
     return identifying and not any(re.search(r"\d[.,'’]\d", text) for text in texts)
 
 
-def numbers_of(cell: Any) -> list[float]:
-    """The numbers that a text can mean: "1.234" may be 1.234 or 1234."""
-    found = measured(cell) if isinstance(cell, str) else None
-    return [] if found is None or found.bound else [*found.values.values()]
-
-
 def unit_of(cell: Any) -> str:
     """The unit of the number in a text, or "" if there is no unit."""
     found = measured(cell) or labelled(cell) if isinstance(cell, str) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import reprlib
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -209,6 +209,13 @@ class Column:
                 "column {column!r} holds text ({value!r}) in row {row}, and its fitted levels are numbers: {write}",
                 column=self.name, value=value, row=row, write=write,
             )  # fmt: skip
+
+    def first_rows(self, texts: Collection[str] | None = None) -> dict[Any, int]:
+        """The first row of each distinct value (if given, of each of ``texts``), in the order of rows."""
+        codes, distinct = self.coded
+        used, rows = np.unique(codes, return_index=True)
+        found = {distinct[used[k]]: int(rows[k]) for k in np.argsort(rows) if used[k] >= 0}
+        return found if texts is None else {cell: row for cell, row in found.items() if cell in {*texts}}
 
     def missing(self) -> Array:
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())

@@ -12,10 +12,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bayesnb.data import readers
-from bayesnb.data.amounts import Marks, numbers_of
+from bayesnb.data.amounts import Marks
 from bayesnb.data.arrow import batch_rows
 from bayesnb.data.drawing import drawn
 from bayesnb.data.parts import PartSummarizer
@@ -26,7 +24,7 @@ from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import COMPILED_FROM, WORKER, threads
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
-from bayesnb.wording import Cure, RefusedError, counted_from, moved
+from bayesnb.wording import Cure, RefusedError, counted_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,24 +83,18 @@ def summary(
     if isinstance(whole, EmptySummary):
         weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
         raise ValueError(f"{NO_LABEL}{weightless}: {whole.rows} rows were read" if whole.rows else "there are no rows")
-    try:
-        whole = reading.complete(whole)
-    except RefusedError as error:  # Its row is the place of a level in a list of levels.
-        raise moved(error, None if again is None else _row_of(error, again())) from error
-    return whole.settled(schema)
+    first_rows = None if again is None else lambda column: _first_rows(column, again())
+    return reading.complete(whole, first_rows).settled(schema)
 
 
-def _row_of(error: RefusedError, parts: Iterable[Table]) -> int | None:
-    """The number of the first row that contains the cell value that an error reports."""
-    start = 0
-    for table in parts if error.row is not None else ():
-        if error.column in table.place:
-            codes, distinct = table.column(error.column).coded
-            here = [cell == error.value or error.value in numbers_of(cell) for cell in distinct]
-            if len(rows := np.flatnonzero(np.array([*here, False])[codes])):
-                return start + int(rows[0])
+def _first_rows(column: Any, parts: Iterable[Table]) -> dict[Any, int]:
+    """The number of the first row of each distinct value of a column."""
+    start, found = 0, dict[Any, int]()
+    for table in parts:
+        for value, row in table.column(column).first_rows().items() if column in table.place else ():
+            found.setdefault(value, start + row)
         start += table.n_rows
-    return None
+    return found
 
 
 def summary_and_sample(

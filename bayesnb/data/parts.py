@@ -128,10 +128,13 @@ class PartSummarizer:
         grows = self.settings.columns == "grow"
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
-    def complete(self, whole: Summary) -> Summary:
-        """Finish the summary. Raise ``ValueError`` if a specified column does not exist."""
+    def complete(self, whole: Summary, first_rows: Callable[[Any], Mapping[Any, int]] | None = None) -> Summary:
+        """Finish the summary. Raise ``ValueError`` if a specified column does not exist.
+
+        If given, ``first_rows(column)`` returns the first row of each text, for errors.
+        """
         said = entries(self.settings.features)
-        whole = whole.with_readings(self.settings, self.marks) if self.schema is None else whole
+        whole = whole.with_readings(self.settings, self.marks, first_rows) if self.schema is None else whole
         for entry in said if self.schema is None else ():
             for column in entry.columns or ():
                 if column not in {*whole.schema.names, *whole.schema.raw}:

@@ -185,17 +185,19 @@ class Number(OfNumbers):
         if len(fitting) == 1:
             return fitting[0]
         said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
-        value, write, decimals = next(iter(texts), ""), "", [self.decimal] if self.decimal else [*amounts.FRACTIONS]
+        rows, decimals = column.first_rows(texts), [self.decimal] if self.decimal else [*amounts.FRACTIONS]
+        values, write = {text: {*cell.values.values()} for text in rows if (cell := amounts.measured(text))}, ""
+        value = next((text for text in rows if len(values.get(text, ())) > 1), "")
         if not fitting:
             said = (
                 "and not all of its cells are numbers with one unit and one decimal mark: {write}, or read it as levels"
             )
-            odd = ([t for t in texts if d not in getattr(amounts.measured(t), "values", {})] for d in decimals)
+            odd = ([t for t in rows if d not in getattr(amounts.measured(t), "values", {})] for d in decimals)
             value = next(iter(min(odd, key=len)), "")
-            value, write = (value, to_mend(column.name, value)) if value else culprit(column.name, texts)
+            value, write = (value, to_mend(column.name, value)) if value else culprit(column.name, [*rows])
         cures = (Cure("features", Number(decimal).spelled, column.name) for decimal in amounts.FRACTIONS)
-        said = "column {column!r} holds {value!r}, " + said
-        raise RefusedError(said, column=column.name, value=value, write=write, cure=(*cures,))
+        said = "column {column!r} holds {value!r} in row {row}, " + said
+        raise RefusedError(said, column=column.name, value=value, row=rows[value], write=write, cure=(*cures,))
 
     def read(self, column: Column) -> dict[Any, Any]:
         numbers = converted(column, self._value, self.said, self._written)
@@ -326,10 +328,12 @@ class Bounded(OfNumbers):
         said = "which is another value with a decimal point than with a decimal comma: say which, as {cure}"
         if not fitting:
             said = "and not all of its numbers have one unit and one decimal mark: convert them, or read it as levels"
-        value = next((text for text in texts if amounts.measured(text) is not None), self.unit)
+        rows = column.first_rows(texts)
+        cells = ((text, cell) for text in rows if (cell := amounts.measured(text)) is not None)
+        value = next((t for t, cell in cells if not fitting or len({*cell.values.values()}) > 1), self.unit)
         cures = tuple(Cure("features", own.spelled, column.name) for own in fitting)
-        said = "column {column!r} holds {value!r}, " + said
-        raise RefusedError(said, column=column.name, value=value, cure=cures)
+        said = "column {column!r} holds {value!r}" + " in row {row}" * (value in rows) + ", " + said
+        raise RefusedError(said, column=column.name, value=value, row=rows.get(value), cure=cures)
 
     def read(self, column: Column) -> dict[Any, Any]:
         if column.kind == "text":
@@ -586,9 +590,11 @@ class Date(Reading):
         if not forms:
             said = "and not all of its cells are dates or times of one format: {write}, or read it as levels"
         cures = (Cure("features", self.of_fields(self.parts, form).spelled, column.name) for form in forms)
-        value = next((t for t in texts if not (forms or formats_of([t]))), [*texts, column.dtype][0])
+        rows = column.first_rows(texts) if texts else {}
+        value = next((t for t in rows if not (forms or formats_of([t]))), [*rows, column.dtype][0])
+        said = "column {column!r} holds {value!r}" + " in row {row}" * bool(rows) + ", " + said
         raise RefusedError(
-            "column {column!r} holds {value!r}, " + said, column=column.name, value=value, cure=(*cures,),
+            said, column=column.name, value=value, row=rows.get(value), cure=(*cures,),
             open=self.left_open(texts, forms), write=to_mend(column.name, value),
         )  # fmt: skip
 

@@ -31,6 +31,7 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import Labels, Statistic
+from bayesnb.wording import RefusedError, moved, rows_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +84,18 @@ class Summary:
             statistics[name] = statistics[name].with_levels(levels)
         return self._with(features, statistics)
 
-    def with_readings(self, settings: EstimatorParameters, marks: Callable[[], Marks] | None) -> Summary:
+    def with_readings(
+        self, settings: EstimatorParameters, marks: Callable[[], Marks] | None,
+        first_rows: Callable[[Any], Mapping[Any, int]] | None,
+    ) -> Summary:  # fmt: skip
         """Convert text columns by their readings, such as ``Date``, and summarise the results.
 
         ``marks()`` returns the decimal marks that the texts of the table need; by default, those that the levels need.
+        ``first_rows(column)`` returns the first row of each text, for errors; by default, errors name no row.
         """
         levels = (own for f in self.schema.features.values() for own in f.values.values())
         held = ([level for level in own if isinstance(level, str)] for own in levels)
         marks = marks or cache(lambda: marks_among(held))
-        given = settings.features if isinstance(settings.features, Mapping) else {}
-        said = entries(given)
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
         rows = self.statistics.rows
@@ -108,15 +111,20 @@ class Summary:
             c, level = np.nonzero(counts)
             texts = pd.DataFrame({column: np.array([*feature.levels[0], None], object)[level]})
             alone = TrainingRows(replace(Table.of(texts), marks=marks), Target(c, self.classes), counts[c, level])
-            own = settings.features if not given else {column: given[column]} if column in given else None
-            readings = readings_in(alone.table, own)
-            inner = alone.table.through(readings)
-            if given:
-                own = {e.key: given[e.key] for e in said if inner.place.keys() >= {*e.columns} or e.key == column}
-                own |= {column: given[column]} if column in given else {}
-            if not readings and column not in given:
+            try:
+                read = _read_alone(alone, column, settings)
+            except RefusedError as error:  # Its row is the place of a text among these texts.
+                if first_rows is not None and error.row is not None:
+                    found = first_rows(column)
+                    places = np.array([found.get(text, -1) for text in texts[column]])
+                    order = np.argsort(places)
+                    ordered = alone.table.rows(order), alone.target.rows(order), alone.weight[order]
+                    with rows_at(places[order]):
+                        _read_alone(TrainingRows(*ordered), column, settings)
+                raise moved(error, None) from error
+            if read is None:
                 continue
-            made[column], found = alone.statistics(replace(settings, features=own))
+            inner, made[column], found = read
             declared |= {each: inner.column(each).declared for each in inner.names}
             for each in [name, *(flag for flag, f in self.schema.features.items() if f.indicates == (column,))]:
                 del features[each], statistics[each]
@@ -153,6 +161,21 @@ class Summary:
     def _with(self, features: dict[Any, Feature], statistics: dict[Any, Statistic]) -> Summary:
         schema = replace(self.schema, features=features)
         return replace(self, schema=schema, statistics=replace(self.statistics, features=statistics))
+
+
+def _read_alone(
+    alone: TrainingRows, column: Any, settings: EstimatorParameters
+) -> tuple[Table, Schema, Statistics] | None:
+    """Read a table of one column of text; return ``None`` if it stays text."""
+    given = settings.features if isinstance(settings.features, Mapping) else {}
+    named = {column: given[column]} if column in given else {}
+    readings = readings_in(alone.table, (named or None) if given else settings.features)
+    if not (readings or named):
+        return None
+    inner = alone.table.through(readings)
+    own: Any = {e.key: given[e.key] for e in entries(given) if inner.place.keys() >= {*e.columns}} | named
+    own = own if given else settings.features
+    return inner, *alone.statistics(replace(settings, features=own))
 
 
 @dataclass(frozen=True)

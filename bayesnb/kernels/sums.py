@@ -318,9 +318,10 @@ def _zeros(cells: Array) -> int:
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
     """Compute the bit-identical result of :func:`_moments`, because both functions add the rows in the same order."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
-    order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
-    # Classes with similar numbers of rows are summed together, padded with rows of weight 0.
-    for many in np.unique(digits[counts > 0]):
+    order, ends = np.argsort(codes, kind="stable"), np.cumsum(counts)
+    # Classes with few rows or similar numbers of rows are summed together, padded with rows of weight 0.
+    digits = np.frexp(np.maximum(counts, blocks.SMALL // n))[1]
+    for many in {*digits[counts > 0].tolist()}:
         own = np.flatnonzero(digits == many)
         rank = np.arange(counts[own].max())
         there = rank < counts[own][:, None]
@@ -342,6 +343,6 @@ def _cumulated(x: Array, weight: Array, centred: bool) -> Array:
     pull_low += w * low
     square, rest = two_product(pull, away)
     rest += pull * low + pull_low * away
-    last = [part for sums in ((w, 0.0), (pull, pull_low), (square, rest)) for part in TwoFloat(*sums).sum(-1)]
     nonzero = np.cumsum(np.where(x != 0, w, 0.0), axis=-1)[..., -1]
-    return np.stack([*last[:2], near[..., 0], *last[2:], nonzero])
+    high, low = TwoFloat(np.stack([w, pull, square]), np.stack([np.zeros_like(w), pull_low, rest])).sum(-1)
+    return np.stack([high[0], low[0], near[..., 0], high[1], low[1], high[2], low[2], nonzero])

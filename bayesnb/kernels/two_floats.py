@@ -67,10 +67,11 @@ class TwoFloat(NamedTuple):
 
     def sum(self, axis: int) -> TwoFloat:
         """The sum along ``axis``, added in order; the low-order part collects all rounding errors."""
-        total, zero = np.cumsum(self.high, axis), np.zeros_like(self.high.take([0], axis))
-        before = np.concatenate([zero, total.take(range(self.high.shape[axis] - 1), axis)], axis)
-        _, errors = two_sum(before, self.high)
-        return TwoFloat(total.take(-1, axis), np.cumsum(errors + self.low, axis).take(-1, axis))
+        high, low = np.moveaxis(self.high, axis, -1), np.moveaxis(self.low, axis, -1)
+        total, before = np.cumsum(high, -1), np.zeros_like(high)
+        before[..., 1:] = total[..., :-1]
+        _, errors = two_sum(before, high)
+        return TwoFloat(total[..., -1].copy(), np.cumsum(errors + low, -1)[..., -1].copy())
 
     def at(self, cell: object) -> TwoFloat:
         return TwoFloat(self.high[cell], self.low[cell])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -32,6 +34,12 @@ from bayesnb.statistics.statistic import Labels
 
 def asked(X: dict, y: np.ndarray, **options) -> Independence:
     return nb.checks.independence(BayesianNB(**options).fit(X, y), X, y)
+
+
+@cache
+def audit_of(table: Callable[[], tuple[dict, np.ndarray]]) -> Independence:
+    """The audit of a table that several tests have in common. None of them may change it."""
+    return asked(*table())
 
 
 def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
@@ -180,7 +188,7 @@ def test_an_exponent_that_may_be_0_gives_a_least_factor_and_its_interval():
 @pytest.mark.parametrize("dependent", [False, True])
 def test_the_sentence_agrees_with_the_printed_interval_of_the_exponent(dependent, ends, bayes_factor):
     mean = sum(ends) / 2
-    found = asked(*(unnoticed() if dependent else made_by_the_model()))
+    found = audit_of(unnoticed if dependent else made_by_the_model)
     sd = (ends[1] - mean) / ndtri(0.945)
     exponent = {"mean": mean, "sd": sd, "lower": ends[0], "upper": ends[1], "log_bayes_factor": np.log(bayes_factor)}
     found = replace(found, exponent=pd.Series(exponent))
@@ -200,7 +208,7 @@ def test_the_sentence_agrees_with_the_printed_interval_of_the_exponent(dependent
 @pytest.mark.parametrize("mean", [0.2, 0.8, 0.9, 0.95, 1.0, 1.05, 1.2])
 @pytest.mark.parametrize("sd", [0.03, 0.08, 0.3])
 def test_the_verdict_does_not_depend_on_the_displayed_interval_and_names_its_own_if_they_differ(sd, mean, bayes_factor):
-    found, said = asked(*made_by_the_model()), {}
+    found, said = audit_of(made_by_the_model), {}
     for prob in (0.3, 0.5, 0.89, 0.99, 0.9999):
         lower, upper = mean + np.array([-1, 1]) * ndtri(0.5 + prob / 2) * sd
         exponent = {"mean": mean, "sd": sd, "lower": lower, "upper": upper, "log_bayes_factor": np.log(bayes_factor)}
@@ -239,7 +247,7 @@ def test_the_audit_raises_no_alarm_on_tables_drawn_from_naive_bayes():
         alarms += found.advice is not None or len(found.dependent) > 0
     # Each of two statements may be wrong in a table of twenty: of six tables, 3 would be a wonder (1 in 60).
     assert alarms <= 2
-    assert str(asked(*made_by_the_model())) == (
+    assert str(audit_of(made_by_the_model)) == (
         "None of 3 pairs of columns shows dependence given the class; there is no evidence of over- or "
         "underconfidence; nothing need be done."
     )
@@ -259,7 +267,7 @@ def unnoticed() -> tuple[dict, np.ndarray]:
 
 
 def test_dependence_that_the_labels_do_not_notice_is_left_to_a_comparison():
-    found = asked(*unnoticed())
+    found = audit_of(unnoticed)
     assert len(found.dependent) == 1
     assert found.advice is None
     assert "there is weak evidence that log-odds are at least" in str(found)

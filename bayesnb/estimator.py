@@ -231,7 +231,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     posterior_ : Posterior
         The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
-        The exponents and their uncertainty, for every ``dependence`` except "forests".
+        The exponents (powers of likelihoods) with their uncertainty, for every ``dependence`` except "forests".
     n_features_in_, feature_names_in_ : int, array of str
     classifier_ : bayesnb.inference.classifier.Classifier
         Everything learned, as a frozen object.
@@ -428,10 +428,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents of ``dependence`` again, from a table ``X`` with all learned rows or a sample of them.
+        """Learn the exponents (powers of likelihoods) of ``dependence`` again.
 
-        The table ``X`` must be in memory. If ``dependence`` was changed after the fit, ``X`` also provides the counts
-        for the new ``dependence``.
+        The table ``X`` holds all learned rows or a sample of them, and must be in memory. If ``dependence`` was changed
+        after the fit, ``X`` also provides the counts for the new ``dependence``.
 
         Raises
         ------

@@ -206,9 +206,9 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into one model of all rows.
 
     Fit all models with the same options, such as the options that inspect advises for the first table. Models without a
-    dependence (--dependence none) merge exactly, in any order. With a dependence, the merged model keeps the dependence
-    and exponents of the first model. If all models count rows for the same pairs of columns and the same intervals,
-    these counts are added.
+    dependence (--dependence none) merge exactly, in any order. With a dependence, the merged model keeps the exponents
+    (powers of likelihoods) of the first model. If all models count rows for the same pairs of columns and the same
+    intervals, these counts are added.
     """
     from pathlib import Path
 

@@ -1202,7 +1202,10 @@ def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "count as missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
-    """Warn of cells that do not fit their column's reading. ``write(text)`` returns a suggested replacement, or ""."""
+    """Warn of cells that could not be read, such as "soon" in a column of dates.
+
+    ``write(text)`` returns a suggested replacement, or "".
+    """
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in amounts.GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return

@@ -69,7 +69,9 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with leave-one-out terms. All averaged models use these rows.
+        """The rows from which the exponents were learned, with their leave-one-out log-likelihood terms.
+
+        All averaged models use these rows.
 
         Raises
         ------
@@ -161,7 +163,7 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Predict learned rows from leave-one-out terms, with exponents that were learned with and without the row.
+        """Predict learned rows by leave-one-out terms, with exponents learned with the row and without the row.
 
         Return log p(class | row) with exponents learned from all rows, log p(class | row) with exponents learned from
         all other rows, and the class of each row. The argument ``change`` is ``Posterior.change_of_prior()``.
@@ -256,7 +258,7 @@ class DrawnDependence:
 
 
 def weighed(exponent: Array, term: Array) -> Array:
-    """A term times its exponent; -inf stays -inf, even with exponent 0."""
+    """A log-likelihood term times its exponent; -inf stays -inf, even if the exponent is 0."""
     if term.min(initial=0.0) > -np.inf:
         return exponent * term
     return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))

@@ -71,7 +71,7 @@ type Members = Mapping[str, LearnedExponents]
 
 @dataclass(frozen=True, eq=False)
 class _Learning:
-    """The terms of a model, and the rows from which their exponents are learned."""
+    """The log-likelihood terms of a model, and the rows from which the exponents of these terms are learned."""
 
     terms: TermSet
     posterior: Posterior

@@ -1,4 +1,4 @@
-"""A kernel term: the class frequencies among similar learned rows."""
+"""A log-likelihood term from the class frequencies among similar learned rows (a kernel estimate)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The posterior of the exponents: mode, Laplace approximation, variational Gaussian, and draws.
+"""The posterior of the exponents (powers of likelihoods): mode, Laplace approximation, variational Gaussian, and draws.
 
 The posterior is proper and log-concave for every table, because the likelihood is log-concave and the priors are
 Normal.
@@ -82,7 +82,7 @@ class Laplace:
 
 
 class NoModeError(RuntimeError):
-    """Newton's method did not converge, because terms or weights are too extreme."""
+    """Newton's method did not converge, because log-likelihood terms or row weights are too extreme."""
 
     def __init__(self, reason: str) -> None:
         text = "{reason}; rescale the weights of the rows if they are very large, or use {cure}"
@@ -267,7 +267,7 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 
 @dataclass(frozen=True, eq=False)
 class LearnedExponents:
-    """The posterior of the exponents given the labels.
+    """The posterior of the exponents (powers of likelihoods) given the labels.
 
     ``names`` and ``groups`` describe the learned terms. ``scales`` holds the prior standard deviation of each group.
     ``learned`` is the layout of the learned parameters. ``posterior`` is the Laplace approximation of the learned

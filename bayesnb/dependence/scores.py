@@ -1,4 +1,4 @@
-"""Class probabilities averaged over a Normal distribution of the exponents, without random numbers.
+"""Class probabilities averaged over a Normal distribution of the exponents (powers of likelihoods).
 
 The log-odds of the classes are linear in the exponents, so they have a Normal distribution. The mean class
 probabilities of K classes are an integral over K - 1 dimensions. No result depends on the order of rows, terms or

@@ -71,7 +71,7 @@ class TermSet:
 
     @property
     def paired(self) -> Sequence[tuple[int, int]]:
-        """The pairs of columns that have a term; empty for a model with forests."""
+        """The pairs of columns that have an interaction term; empty for a model with forests."""
         return () if self.statistics.cells.forests else self.statistics.cells.pairs
 
     @cached_property
@@ -158,7 +158,7 @@ class TermSet:
         return [name for name, is_there in ({"forests": self.forests} | there).items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """Split the terms "kernel" and "partitions" of all columns into one part per column, (row, class, column)."""
+        """The contribution of each column to the terms "kernel" and "partitions", (row, class, column)."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:

@@ -113,7 +113,7 @@ class Comparison:
         return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)
 
     def regrets(self, names: Sequence[Any]) -> list[Message]:
-        """Compare plug-ins with full Bayes, in a single sentence if possible, otherwise in one sentence per plug-in."""
+        """Compare plug-in estimates with full Bayes, in a single sentence if possible, or in one per estimate."""
         worst = [float(self.table.loc[name, "regret"]) for name in names]
         never = {self.never(name) for name in names}
         if len(names) > 1 and len(never) == 1 and never != {0}:

@@ -240,8 +240,8 @@ class SharedGaussian(MultivariateGaussian):
     The model is linear discriminant analysis with its parameters integrated out (BDA3 3.6 and Murphy 2022, PML1 9.2).
     ``docs/theory/three-covariances.md`` compares three Gaussian families.
 
-    Intervals are computed from draws. Leave-one-out is exact. Moments of the log-odds, EM, exponents, full conformal
-    sets and PyMC are not supported.
+    Intervals are computed from draws. Leave-one-out is exact. Moments of the log-odds, EM, learned exponents, full
+    conformal sets and PyMC are not supported.
 
     Parameters
     ----------

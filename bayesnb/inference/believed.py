@@ -1,4 +1,4 @@
-"""One object for the posterior of naive Bayes and, if the model has a dependence, of the dependence's exponents.
+"""The posterior of naive Bayes and, if the model has a ``dependence``, of its exponents (powers of likelihoods).
 
 By default, the posterior for a new row is conditioned on the learned rows and the new row. If the model has exponents,
 the posterior is conditioned on the learned rows only (``docs/theory/ratio-of-averages.md``).

@@ -1,4 +1,4 @@
-"""The effect of further rows on the expected loss, with a predictive interval, and on the regret of plug-ins."""
+"""The effect of further rows on the expected loss, with a predictive interval, and on the regret of estimates."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def worth_of_rows(
     rows: int = 100,
     prob: float | None = None,
 ) -> pd.DataFrame:
-    """The expected loss after learning further rows, and the regret of each plug-in relative to full Bayes.
+    """The expected loss after learning further rows, and the regret of each plug-in estimate relative to full Bayes.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ def worth_of_rows(
         ``loss`` is the expected loss per row under full Bayes. With probability ``prob``, the mean loss of ``rows`` new
         rows lies between ``lower`` and ``upper``. With a ``dependence``, ``lower`` and ``upper`` are absent. ``saving``
         is the decrease in expected loss compared with 0 further rows. Columns that begin with ``regret`` hold the
-        regrets of the plug-ins.
+        regrets of the plug-in estimates.
 
-        ``attrs["rows_needed"]`` maps each plug-in to the number of further rows (perhaps infinite) after which the
-        regret stays at most ``bound``. If a plug-in does not exist, its number is NaN.
+        ``attrs["rows_needed"]`` maps each plug-in estimate to the number of further rows (perhaps infinite) after which
+        its regret stays at most ``bound``, or to NaN if the estimate does not exist.
 
     Raises
     ------

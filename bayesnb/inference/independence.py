@@ -237,7 +237,7 @@ def independence(
         Exactly the learned rows.
     prob : float, optional
         Probability of the displayed intervals, by default ArviZ's ``stats.ci_prob`` (0.89). The printed advice always
-        uses the 89 % interval of the exponent.
+        uses the 89 % interval of the exponent (the power of the likelihoods of all columns).
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""The registry of analyses of a fitted model, called questions.
+"""The registry of *questions*: analyses of a fitted model by functions ``f(classifier, X, ...)``.
 
-A question is a function ``f(classifier, X, ...)``. The decorator :func:`question` turns a question into a method of
-estimators and classifiers, or into a function of a public module such as :mod:`bayesnb.sets`.
+The decorator :func:`question` turns a question into a method of estimators and classifiers, or into a function of a
+public module such as :mod:`bayesnb.sets`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _sentence(found: Any) -> str | Message:
 
 @dataclass(frozen=True)
 class Shown:
-    """How the answer to a question is displayed in the report and on a screen."""
+    """How the result of a question (an analysis of a fitted model) is displayed in the report and on a screen."""
 
     # ``lines`` returns the answer's table, ``says`` a sentence, and ``notes`` the text below the table. ``plot`` is the
     # function of bayesnb.plots that draws the answer. ``asks`` holds the question's arguments in the report. ``top`` is
@@ -74,7 +74,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Question:
-    """A registered question: its function, public module, heading and display."""
+    """A registered analysis of a fitted model: its function, public module, heading and display."""
 
     # ``want`` completes "If you want …" and is listed under the heading ``group``. ``module`` is the public module of a
     # function, None for a method. ``columns`` explains each column of the answer, for a legend.

@@ -1,4 +1,4 @@
-"""Regret of a plug-in: the increase in expected loss per row if a plug-in replaces full Bayes."""
+"""Regret of a plug-in estimate: the increase in expected loss per row if the estimate replaces full Bayes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array],
 
 @question("to know what MAP costs beside full Bayes", "what to do", "design")
 def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
-    """Regret of each plug-in: its expected loss per row minus the expected loss of full Bayes.
+    """Regret of each plug-in estimate: its expected loss per row minus the expected loss of full Bayes.
 
     The regret assumes that the model is right. To compare log losses on held-out rows, use :func:`bayesnb.compare`.
 
@@ -80,7 +80,8 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
     -------
     DataFrame (row, plug-in)
         One column for each of "mle", "map" and "mean" that exists for these data. ``attrs["absent"]`` gives the reason
-        if a plug-in does not exist. The regret is infinite if a plug-in predicts probability 0 for a possible class.
+        if an estimate does not exist. The regret is infinite if a plug-in estimate predicts probability 0 for a
+        possible class.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Draws of the parameters or of the exponents as an ArviZ tree."""
+"""Draws of the parameters, or of the exponents (powers of likelihoods), as an ArviZ tree."""
 
 from __future__ import annotations
 

@@ -57,10 +57,10 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """Eliminate the nodes of the graph in order, with one step per node.
+    """Eliminate the nodes of the graph in order; return two arrays per node.
 
-    The first array of a step holds the log weights of the node's edges. The second array holds, for each remaining
-    edge, the fraction of the edge's weight that this step has added.
+    The first array holds the log weights of the node's edges. The second array holds, for each edge between the
+    remaining nodes, the fraction of its weight that was added when the node was eliminated.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):

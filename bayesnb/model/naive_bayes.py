@@ -382,7 +382,10 @@ class Posterior:
 
     @cached_property
     def pieces(self) -> list[stacks.Piece]:
-        """All columns, as one piece per column. A feature whose columns share parameters is one piece."""
+        """The families and posteriors of all columns, in one piece per column.
+
+        A feature whose columns share parameters is one piece.
+        """
         found = []
         for name, family in self.model.features.items():
             believed = self.features[name]

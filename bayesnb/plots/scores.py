@@ -96,8 +96,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        With two classes, only the second class is shown. On the diagonal line, the plug-in and full Bayes agree. A
-        circle marks a row for which the plug-in and full Bayes predict different classes.
+        With two classes, only the second class is shown. On the diagonal line, the plug-in estimate and full Bayes
+        agree. A circle marks a row for which the two predictions differ.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def map_against_bayes(
 
 @panels.takes("design.worth_of_rows(clf, [0, 100, 1000])", "loss")
 def worth_of_rows(found: pd.DataFrame) -> Figure:
-    """Plot the expected loss, and the regret of each plug-in, against the number of rows.
+    """Plot the expected loss, and the regret of each plug-in estimate, against the number of rows.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     -------
     Figure
         The expected loss per row (left), with a band if ``found`` has intervals, and the regret of each plug-in
-        (right). A regret below the dashed line is negligible.
+        estimate (right). A regret below the dashed line is negligible.
 
     Examples
     --------

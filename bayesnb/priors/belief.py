@@ -197,8 +197,8 @@ class Prior(Belief):
     """A conjugate prior of θ: the posterior has the same type.
 
     Data add increments d to the prior's parameters, such as the counts of levels, or the number of events and the
-    exposure. L_d(θ) is the likelihood of data with increments d, up to factors that do not depend on θ. The method
-    ``along`` computes all integrals of the likelihood over θ.
+    exposure. L_d(θ) is the likelihood, up to factors that do not depend on θ, of data that add the increments d. The
+    method ``along`` computes all integrals of the likelihood over θ.
 
     A subclass is a frozen dataclass with array fields, the methods below, and a method ``over``, which expands the
     prior to the shape of the data.

@@ -152,7 +152,7 @@ def estimates(compared: Comparison) -> parts.Section:
 
 
 def four_estimates(compared: Comparison) -> parts.Section:
-    """A short table of scores by estimate and dependence, with the regret of each plug-in."""
+    """A short table of scores, one line per estimate and dependence, with the regret of each plug-in estimate."""
     table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
     lines = {
         name: {
@@ -215,7 +215,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
 
 
 def more_rows(found: pd.DataFrame, compared: Comparison) -> parts.Section:
-    """The expected loss after further rows, and the regret of a plug-in."""
+    """The expected loss after further rows, and the regret of a plug-in estimate."""
     made = section_of(QUESTIONS["worth_of_rows"], found)
     largest = f"more than {found.index[-1]:,.0f}"
     never = [name for name in found.attrs["rows_needed"] if name in compared.answers and compared.never(name)]

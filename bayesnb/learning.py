@@ -13,14 +13,12 @@ from bayesnb import em
 from bayesnb.data import amounts, engines, growing, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.csv_reader import MISSING
-from bayesnb.data.drawing import few_rows
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 from bayesnb.data.summary import Summary
 from bayesnb.data.tables import in_memory, streams
 from bayesnb.data.targets import NO_LABEL, with_named
-from bayesnb.data.text import warn_of_own_words
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import nothing
 from bayesnb.inference.believed import require_prior
@@ -52,7 +50,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     if settings.dependence is not None:
         made = _with_exponents(settings, made, rows)
     if not in_parts and made.em is None:
-        _warn_of_own_words(learned, rows)
+        warned.warn_of_own_words(learned.schema, learned.statistics, rows.table, rows.weight)
     soft = len(getattr(y, "shape", ())) > 1  # A row is then repeated for each of its classes.
     table = None if in_parts else learned.schema.table_of(X) if soft else rows.table
     warned.warn_of_table(learned.schema, learned.statistics, made.classes, table)
@@ -97,23 +95,6 @@ def _of_rows(
         )
     learned, em_result = _by_em(settings, rows)
     return learned, rows, others | {"em": em_result, "expected": True}
-
-
-TEXTS_LOOKED_AT = 1_000
-"""Number of texts searched for shared words."""
-
-
-def _warn_of_own_words(learned: Learned, rows: TrainingRows) -> None:
-    of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
-    if not of_texts:
-        return
-    some = few_rows(rows.table, TEXTS_LOOKED_AT, 0)
-    table, weight = learned.schema.through(rows.table.rows(some)), rows.weight[some]
-    for name, feature in of_texts.items():
-        if feature.source[0] in table.place:
-            column = table.column(feature.source[0])
-            bag = feature.text.read(column, feature.columns, learn=False)
-            warn_of_own_words(column, bag, weight, learned.statistics.features[name].counts.sum(0))
 
 
 def _of_parts(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> tuple[Learned, TrainingRows | None]:

@@ -21,6 +21,7 @@ from bayesnb.data.encoders import Feature, UnseenPolicy
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
+from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
@@ -280,8 +281,10 @@ class Schema:
 
     def require_words(self) -> None:
         for feature in self.features.values():
-            if feature.text is not None:
-                feature.text.require_words(feature.source[0], feature.columns)
+            if feature.text is not None and not feature.columns:
+                raise ValueError(
+                    f"column {feature.source[0]!r} holds no word in any row: leave it out, or {BY_CHARACTERS}"
+                )
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:

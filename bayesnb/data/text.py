@@ -42,23 +42,8 @@ class NoKnownWordWarning(UserWarning):
     """
 
 
-def warn_of_texts(column: Column, bag: Bag) -> None:
-    """Warn if most texts have no known word."""
-    _warn_of_most(column, np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
-
-
-FEW = 10
-"""With at most this number of learned texts, most may share no words by chance."""
-
-
-def warn_of_own_words(column: Column, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts share no word with another text. ``total`` holds the weighted count of each word, (word,)."""
-    cells = sparse.coo_array(bag.counts)
-    of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
-    _warn_of_most(column, np.bincount(cells.row, of_others, len(bag)) > 0, "word of another text", FEW)
-
-
-def _warn_of_most(column: Column, some: Array, what: str, few: int = 0) -> None:
+def warn_of_most(column: Column, some: Array, what: str, few: int = 0) -> None:
+    """Warn if most texts, of more than ``few``, lack a word; ``some`` holds whether each text has one."""
     codes, distinct = column.coded
     # An empty text is like a missing cell: its script is not the reason why it has no word.
     held = np.array([*(str(text).strip() != "" for text in distinct), False])[codes]
@@ -152,10 +137,6 @@ class Text:
     @property
     def grows(self) -> bool:
         return self.vocabulary is None and not self.selects
-
-    def require_words(self, column: Any, words: Names) -> None:
-        if not words:
-            raise ValueError(f"column {column!r} holds no word in any row: leave it out, or {BY_CHARACTERS}")
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
         """Count the words of a column. If ``learn`` is true, new words are appended to ``words``."""

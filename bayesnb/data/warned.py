@@ -20,7 +20,7 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, looks_like_no_class
-from bayesnb.data.text import warn_of_texts
+from bayesnb.data.text import warn_of_most
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import Data, Statistics
 from bayesnb.model.stacks import whole_parts
@@ -137,7 +137,28 @@ def warn_of_rows(
         _warn_of_kept(kept, schema, learned, table)
     for name, feature in schema.features.items():
         if feature.text is not None and feature.source[0] in table.place:
-            warn_of_texts(table.column(feature.source[0]), data[name])
+            some = np.asarray(data[name].counts.sum(axis=1)).ravel() > 0
+            warn_of_most(table.column(feature.source[0]), some, "known word")
+
+
+TEXTS_LOOKED_AT, FEW_TEXTS = 1_000, 10
+"""Number of texts searched for shared words; at most the second number may share no words by chance."""
+
+
+def warn_of_own_words(schema: Schema, statistics: Statistics, table: Table, weight: Array) -> None:
+    """Warn if most learned texts share no word with another text; ``weight`` holds the weight of each row."""
+    of_texts = {name: f for name, f in schema.features.items() if f.text is not None and f.text.grows}
+    if not of_texts:
+        return
+    some = few_rows(table, TEXTS_LOOKED_AT, 0)
+    table, weight = schema.through(table.rows(some)), weight[some]
+    for name, feature in of_texts.items():
+        if feature.source[0] in table.place:
+            column, total = table.column(feature.source[0]), statistics.features[name].counts.sum(0)
+            cells = feature.text.read(column, feature.columns, learn=False).counts.tocoo()
+            of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
+            shared = np.bincount(cells.row, of_others, table.n_rows) > 0
+            warn_of_most(column, shared, "word of another text", FEW_TEXTS)
 
 
 def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
@@ -624,14 +645,12 @@ def _warn_of_encoders(table: Table, schema: Schema, statistics: Statistics) -> N
     if not names or statistics.rows.sum() <= FEW:
         return
     said = []
-    if runs := list(_runs(names, mean[statistics.rows > 0])):
-        groups = [run for run in runs if _one_hot(schema.through(table), run)]
-        if groups:
-            first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
-            said.append(
-                f"of the columns {first} exactly one is 1 in each row{others}, as if an encoder had made them of one "
-                "column, and its evidence counts several times"
-            )
+    if groups := [run for run in _runs(names, mean[statistics.rows > 0]) if _one_hot(schema.through(table), run)]:
+        first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
+        said.append(
+            f"of the columns {first} exactly one is 1 in each row{others}, as if an encoder had made them of one "
+            "column, and its evidence counts several times"
+        )
     # Check the law of total variance for all columns at once.
     total = np.maximum(n.sum(0), np.finfo(float).tiny)
     centre = (n * mean).sum(0) / total

@@ -184,7 +184,7 @@ class _Ratio:
     found: Laplace
 
     def beside(self, z: Array, points: Array) -> Array:
-        return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
+        return 0.5 * (z**2).sum(-1) + _log_prior(points, self.mean, self.sd)
 
 
 def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
@@ -555,9 +555,6 @@ def learn_exponents(
         tick()
         return laplace(over, layout, *spec.prior(layout, groups, scales), start, *how)
 
-    def begun(mode: Array) -> tuple[float, Array, Array]:
-        return derivatives(few, layout, mode)
-
     def quadratic(scales: dict[str, float], known: dict[tuple[float, ...], float]) -> float:
         if (key := tuple(scales.values())) not in known:
             known[key] = _newton(here, *spec.prior(layout, groups, scales), best.mode)[1]
@@ -572,7 +569,7 @@ def learn_exponents(
     mean, sd = spec.prior(layout, groups, scales)
     starts = mean * SIZES[:, None] if before is None else before[0].start(layout, *before[1:], mean)[None]
     best = at(scales, starts[np.argmax(log_likelihood(few, layout, starts) + _log_prior(starts, mean, sd))], few, NEAR)
-    here = begun(best.mode)
+    here = derivatives(few, layout, best.mode)
     for _ in range(SEARCHES):
         other, known = dict(scales), {}
         for name, several in choices.items():
@@ -582,7 +579,7 @@ def learn_exponents(
         found = at(other, best.mode, few, NEAR, best.log_evidence, here)
         if found.log_evidence <= best.log_evidence + TIE:
             break
-        best, scales, here = found, other, begun(found.mode)
+        best, scales, here = found, other, derivatives(few, layout, found.mode)
     tried, changed, turn = [scales], before is None, 0
     while changed and turn < SEARCHES:
         changed, turn = False, turn + 1
@@ -593,7 +590,7 @@ def learn_exponents(
                 tried.append(other)
                 found = at(other, best.mode, few, NEAR, best.log_evidence, here)
                 if found.log_evidence > best.log_evidence + TIE:
-                    best, scales, here, changed = found, other, begun(found.mode), True
+                    best, scales, here, changed = found, other, derivatives(few, layout, found.mode), True
     best = at(scales, best.mode, source, MODE, -np.inf, here if sample is None else None)
     prior, begin = spec.prior(layout, groups, scales), (best.mode, best.factor @ best.factor.T)
     factor = cholesky(layout.whole_precision(begin[1], prior[1]), lower=True)

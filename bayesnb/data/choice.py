@@ -159,7 +159,7 @@ def _columns(table: Table, asked: Iterable[Entry], weight: Array) -> dict[Any, B
     found = {}
     for entry in asked:
         if entry.columns is None:
-            by_type = inferred(table, None, "missing", weight)
+            by_type = inferred(table, None, "missing", weight, {})
             numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.origin.kind == "number"]
             columns = [column for feature in numbers for column in feature.columns]
         else:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data.encoders import OF_NUMBERS, Feature, Origin, OriginKind, ordinal, require_one_kind
-from bayesnb.data.inferring import as_read, grouped, in_place, inferred, present, readings_in
+from bayesnb.data.inferring import grouped, in_place, inferred, present
 from bayesnb.data.readings import Joined
+from bayesnb.data.recognising import as_read, readings_in
 from bayesnb.data.schema import LET_JOIN, Schema
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import united
@@ -53,7 +54,7 @@ def of_part(schema: Schema, table: Table) -> Schema:
     rest = {n: kind for n, kind in first.items() if kind not in OF_NUMBERS}
     if not rest:
         return known
-    new = inferred(table.only(rest), schema.families, schema.unseen, None)
+    new = inferred(table.only(rest), schema.families, schema.unseen, None, {})
     return replace(known, features={**known.features, **new})
 
 

@@ -13,7 +13,8 @@ from bayesnb.data.amounts import Marks
 from bayesnb.data.choice import Reasons
 from bayesnb.data.columns import Column
 from bayesnb.data.encoders import Feature
-from bayesnb.data.inferring import as_read, present
+from bayesnb.data.inferring import present
+from bayesnb.data.recognising import as_read
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import (

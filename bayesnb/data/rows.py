@@ -12,7 +12,7 @@ import pandas as pd
 from bayesnb.data.choice import chosen
 from bayesnb.data.columns import as_objects, without_unused
 from bayesnb.data.growing import grown, of_part
-from bayesnb.data.inferring import as_read, readable, readings_in
+from bayesnb.data.recognising import as_read, readable, readings_in
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table, in_memory

@@ -15,13 +15,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.data import inferring, readers
+from bayesnb.data import inferring, readers, recognising
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy
 from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
-from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import dense_cells, united
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Statistics
@@ -72,8 +71,8 @@ class Schema:
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
         if readings is None:
-            readings = inferring.readings_in(table, features)
-            table, features = table.through(readings), inferring.as_read(features, readings)
+            readings = recognising.readings_in(table, features)
+            table, features = table.through(readings), recognising.as_read(features, readings)
         found = inferring.inferred(table, features, unseen, weight, readings)
         families = features if isinstance(features, ByType) else BY_TYPE
         return cls(table.names, named, found, unseen, columns, families, readings)
@@ -281,10 +280,8 @@ class Schema:
 
     def require_words(self) -> None:
         for feature in self.features.values():
-            if feature.text is not None and not feature.columns:
-                raise ValueError(
-                    f"column {feature.source[0]!r} holds no word in any row: leave it out, or {BY_CHARACTERS}"
-                )
+            if feature.text is not None:
+                feature.text.require_words(feature.source[0], feature.columns)
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:

@@ -19,8 +19,9 @@ from bayesnb.data.alike import alike
 from bayesnb.data.amounts import Marks, marks_among
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, Origin
-from bayesnb.data.inferring import in_place, readings_in
+from bayesnb.data.inferring import in_place
 from bayesnb.data.readings import are_sentences
+from bayesnb.data.recognising import readings_in
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters, entries

@@ -138,6 +138,10 @@ class Text:
     def grows(self) -> bool:
         return self.vocabulary is None and not self.selects
 
+    def require_words(self, column: Any, words: Names) -> None:
+        if not words:
+            raise ValueError(f"column {column!r} holds no word in any row: leave it out, or {BY_CHARACTERS}")
+
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
         """Count the words of a column. If ``learn`` is true, new words are appended to ``words``."""
         if column.kind not in ("text", "empty"):

@@ -595,6 +595,27 @@ def test_no_line_ends_within_an_option_however_long_it_is(capsys, table, monkeyp
     assert f"--feature '{name}=ordinal:dissatisfied,neutral,satisfied,Very Satisfied'" in out.splitlines()
 
 
+@pytest.mark.parametrize(("bound", "unit", "family"), [("<", "", ("--feature", "use=bounded")), ("", " l", ())])
+def test_the_numbers_of_a_row_have_one_decimal_mark_however_the_file_writes_them(capsys, tmp_path, bound, unit, family):
+    rng = np.random.default_rng(0)
+    use = [f"{bound * (k % 9 == 0)}{x:.1f}{unit}".replace(".", ",") for k, x in enumerate(rng.uniform(100, 900, 120))]
+    billed = [f"{x:.2f}" for x in rng.normal(80, 9, 120)]
+    pd.DataFrame({"use": use, "billed": billed, "y": np.resize(["hi", "lo"], 120)}).to_csv(tmp_path / "t.csv")
+    given = (tmp_path / "t.csv", "--target", "y", "--dependence", "none", *family)
+    assert run(capsys, "fit", *given, "-o", tmp_path / "m.bayesnb")[0] == 0
+    value = f"use=245,5{unit}"
+    for words in (
+        ("explain", *given, "--row", "3"), ("explain", *given, "--row", "3", "--set", value),
+        ("explain", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--row", "4"),
+        ("explain", tmp_path / "m.bayesnb", "--set", value), ("compare", *given, "--set", value),
+        ("compare", *given, "--all"),
+    ):  # fmt: skip
+        code, out, _ = run(capsys, *words)
+        assert (words[0], code) == (words[0], 0)
+        assert re.search(r"use ?= ?\d+\.\d", out)
+        assert not re.search(r"\d,\d\b", out)
+
+
 def test_a_message_shows_all_blanks_of_a_level(capsys, table):
     table["wood"] = np.resize(["red  oak", "red oak", "elm"], len(table))
     table.to_csv("repairs.csv", index=False)

@@ -60,7 +60,7 @@ def compare(
     from bayesnb.findings import marks_of
     from bayesnb.inference.questions import QUESTIONS
     from bayesnb.report import scores
-    from bayesnb.report.parts import Section
+    from bayesnb.report.parts import Section, row_text
     from bayesnb.report.questions import section_of
 
     learned = fitted(
@@ -116,7 +116,8 @@ def compare(
         truth = None if held_out is None else y.iloc[held_out]
         row = scores.explained_row(model, frames[0], place, truth, prob)
         rows_of_estimates = [
-            scores.estimates_of_row(*both, prob, how, place) for both in zip(each_row, answers, strict=bool(answers))
+            scores.estimates_of_row(row_text(row, clf.schema.decimals), answer, prob, how, place)
+            for row, answer in zip(each_row, answers, strict=bool(answers))
         ]
         by_sampling = []
         if roads is not None:

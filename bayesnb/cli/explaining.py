@@ -103,7 +103,7 @@ def explain(
         ends = clf.predict_interval(frame, prob)
         lead = answer(proba, ends, clf.classes_, explained, prob)
         place = "The row " if at is None else f"{at_row(at).capitalize()}: "
-        named = place + row_text(asked)
+        named = place + row_text(asked, clf.schema.decimals)
         old = {} if earlier is None else earlier[0]["value"].to_dict()
         of_set = clf.schema.through(Table.of(frame[[*new_values]])).names if changes else ()
         table, *notes = ledger(contributions, unit, kept={column: old.get(column) for column in of_set})

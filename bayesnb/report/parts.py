@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.amounts import with_other_mark
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.wording import FROM_0, Message
 
@@ -97,9 +98,14 @@ def one_line(value: Any, most: int = 200) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def row_text(row: Mapping[Any, Any]) -> str:
-    """Format a row as text, without its missing cells."""
-    return ", ".join(f"{name}={one_line(value, 100)}" for name, value in row.items() if pd.isna(value) is not True)
+def row_text(row: Mapping[Any, Any], decimals: Mapping[str, str]) -> str:
+    """Format a row as text, without its missing cells.
+
+    Numbers have decimal points, also those in texts of a column whose decimal mark in ``decimals`` is a comma.
+    """
+    held = {name: value for name, value in row.items() if pd.isna(value) is not True}
+    held |= {k: with_other_mark(v, ",") for k, v in held.items() if decimals.get(str(k)) == "," and isinstance(v, str)}
+    return ", ".join(f"{name}={one_line(value, 100)}" for name, value in held.items())
 
 
 def written(value: Any, digits: int | None = DIGITS) -> Any:

@@ -179,7 +179,7 @@ def _absent(compared: Comparison) -> list[Message]:
 
 
 def estimates_of_row(
-    row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str, held_out: int | None = None
+    row: str, answer: Mapping[str, Any], prob: float, how: str, held_out: int | None = None
 ) -> parts.Section:
     """The class probabilities of one row under each estimate, and their credible intervals under naive Bayes.
 
@@ -196,7 +196,7 @@ def estimates_of_row(
     if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
         below.append(FOOTNOTE)
     place = "The row" if held_out is None else f"{at_row(held_out).capitalize()}, left out of each fit:"
-    return parts.Section(f"{place} {parts.row_text(row)}", below)
+    return parts.Section(f"{place} {row}", below)
 
 
 def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> parts.Section:
@@ -207,7 +207,7 @@ def explained_row(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: 
     contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
     ends = clf.predict_interval(frame, prob)
     said = answer(proba, ends, clf.classes_, predicted, prob)
-    lead = f"Naive Bayes on the row {parts.row_text(frame.iloc[0])}: {said}"
+    lead = f"Naive Bayes on the row {parts.row_text(frame.iloc[0], clf.schema.decimals)}: {said}"
     if row is not None:
         lead = f"Naive Bayes on {at_row(row)}, left out of the fit: {said} It is {truth}."
     table, *notes = ledger(contributions, "nats")

@@ -1161,7 +1161,7 @@ def _family(name: Any, held: pd.Series, labels: pd.Series | None) -> Iterator[Re
 
 FRACTIONS = ". Rows sampled from the model then hold fractions in this column: round them"
 
-NEITHER = "neither predicts better than the class frequencies"
+NEITHER = "neither predicts clearly better than the class frequencies"
 
 
 def _as_counts(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark | None:

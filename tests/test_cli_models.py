@@ -738,6 +738,21 @@ def test_uncertain_rows_come_first_on_a_screen_and_in_their_order_in_a_file(done
     assert rows == answer["total"].sort_values(ascending=False, kind="stable").index[:10].tolist()
 
 
+def test_inspect_says_that_a_score_of_weighted_rows_may_be_too_good(done, tmp_path):
+    X, y = datasets.penguins()
+    for weight, said in (
+        (2, "Of 344 learned rows, which count as 688, each left out, 98% were"),
+        (1, "Of 344 learned rows, each"),
+    ):
+        X.assign(species=y, n=weight).to_csv(tmp_path / "d.csv", index=False)
+        options = "--target", "species", "--dependence", "none", "--weight", "n"
+        done("fit", tmp_path / "d.csv", *options, "-o", tmp_path / f"{weight}.bayesnb")
+        out = " ".join(done("inspect", tmp_path / f"{weight}.bayesnb").split())
+        assert said in out
+        part = "Part of the weight of each held-out row was learned, so other rows may be predicted worse."
+        assert (part in out) == (weight == 2)
+
+
 def test_an_update_uses_the_weight_column_of_the_fit(capsys, tmp_path):
     X, y = datasets.play_tennis()
     table = X.assign(play=y, times=[1, 2] * 7)

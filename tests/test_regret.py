@@ -167,7 +167,7 @@ def test_without_further_rows_the_expected_loss_is_the_mean_entropy_of_the_predi
     X, y = nb.datasets.heights()
     clf = nb.BayesianNB(random_state=0).fit(X, y)
     found = nb.design.worth_of_rows(clf, [0], draws=100, rows=50)
-    rows = nb.draws.sample(clf, 2000).drop(columns="y")
+    rows = nb.draws.sample(clf, 2000)[clf.feature_names_in_]
     p = clf.predict_proba(rows)
     assert_allclose(found.loc[0, "loss"], -(p * np.log(p)).sum(1).mean(), atol=0.04)
 

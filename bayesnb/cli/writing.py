@@ -136,8 +136,6 @@ def sample(model: str, n: int, label: str | None, random_state: int, output: str
     if clf.dependence is not None:
         say("the rows are drawn from the naive Bayes part of the model, so the columns are independent given the class")
     frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf.classes_.tolist(), label, "--label"))
-    if clf.target is not None and clf.target not in frame:
-        frame = frame.rename(columns={frame.columns[0]: clf.target})
     _write([frame], output)
     return 0
 

@@ -29,7 +29,10 @@ from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Message, RefusedError, RefusedRowsError, Spelled, rows_at, warn
 
 OTHER_ROWS = Message(
-    "to score a model on other rows, use {cure}", cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score")
+    "give also the weights with which the rows were learned, if they had any ({weight}); to score a model on other "
+    "rows, use {cure}",
+    weight=Spelled("sample_weight=", "--weight"),
+    cure=Spelled("evaluate or scorecard with cv=None", "bayesnb score"),
 )
 
 HEAVIEST = 2.0**53

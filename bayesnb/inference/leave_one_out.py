@@ -129,7 +129,7 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, flo
     """Held-out scores of the learned rows, or of a random sample of 2,000 learned rows.
 
     ``frequencies`` is the log loss of predicting the class frequencies. The key ``folds`` exists if rows were held out
-    in folds.
+    in folds. The key ``weight``, the total weight of the scored rows, exists if it exceeds their number.
     """
     # A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
     # dependence, each row is left out, and importance sampling removes the label's effect on the exponents.
@@ -150,4 +150,6 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, flo
     losses = (-own(each, labels.codes) for each in (log_proba, shares))
     right = log_proba.argmax(axis=1) == labels.codes
     accuracy, loss, frequencies = (float(np.average(each, weights=labels.weight)) for each in (right, *losses))
+    if (weight := float(labels.weight.sum())) > len(labels):
+        by["weight"] = weight
     return {"rows": len(labels), "accuracy": accuracy, "log_loss": loss, "frequencies": frequencies} | by

@@ -31,9 +31,9 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     Returns
     -------
     DataFrame (n, ...)
-        The label in the column ``y`` (``y_`` if a fitted column is called "y"), then the fitted columns. A binned
-        column holds the names of bins. Dates are written as in the table. With ``estimate="predictive"``, each row has
-        its own draw of the parameters.
+        The label, then the fitted columns. The label's column has the name of the fitted labels; without a name it is
+        called ``y`` (``y_`` if a fitted column is called "y"). A binned column holds the names of bins. Dates are
+        written as in the table. With ``estimate="predictive"``, each row has its own draw of the parameters.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     >>> X, y = datasets.play_tennis()
     >>> clf = BayesianNB(random_state=0).fit(X, y)
     >>> draws.sample(clf, 2, label="yes")
-         y   outlook temperature humidity  wind
+      play   outlook temperature humidity  wind
     0  yes     sunny         hot     high  weak
     1  yes  overcast         hot     high  weak
     """
@@ -52,7 +52,8 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     for cut in slices(n, 1024):
         encoded, codes = _sample_encoded(classifier, cut.stop - cut.start, chosen, rng)
         frame = classifier.schema.decode(encoded)
-        frame.insert(0, "y" if "y" not in frame else "y_", classifier.classes[codes])
+        names = (name for name in (classifier.target, "y", "y_") if name is not None and name not in frame)
+        frame.insert(0, next(names), classifier.classes[codes])
         parts.append(frame)
     return _dated(classifier, pd.concat(parts, ignore_index=True))
 

@@ -461,9 +461,13 @@ def worth_of_record(record: Mapping[str, Any], chosen: bool = False) -> str:
     if "log_loss" not in record:
         return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
     how = f"held out in {record['folds']} folds" if "folds" in record else "each left out"
+    counting = f", which count as {record['weight']:,.10g}" if "weight" in record else ""
+    learned = " Part of the weight of each held-out row was learned, so other rows may be predicted worse."
     too_good = " Its terms were chosen on these rows, so other rows are usually predicted a little less well."
     return (
-        f"Of {record['rows']:,} learned rows, {how}, {percent(record['accuracy'])} were predicted correctly; "
+        f"Of {record['rows']:,} learned rows{counting}, {how}, {percent(record['accuracy'])} were predicted correctly; "
         f"log loss {nats(record['log_loss'])} (class frequencies of the other rows "
-        f"{nats(record['frequencies'])})." + too_good * (chosen and "folds" not in record)
+        f"{nats(record['frequencies'])})."
+        + learned * ("weight" in record)
+        + too_good * (chosen and "folds" not in record)
     )

@@ -126,7 +126,8 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
 
 def require_record(record: Mapping[str, Any]) -> None:
     """Raise an error if the record of a fit (such as its scores) has an unknown entry or a value of a wrong type."""
-    known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float, "folds": int}
+    known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float, "folds": int,
+             "weight": float}  # fmt: skip
     sound = isinstance(record, dict) and all(type(value) is known.get(name) for name, value in record.items())
     require(sound, "its record is not one")
 

@@ -1230,7 +1230,7 @@ def _without_tail(x: Array) -> tuple[Array, Array]:
 
 
 def _chance_of_gap(x: Array, k: int) -> float:
-    """The probability that a tail has a gap as large as x[k] - x[k - 1], for sorted numbers x."""
+    """The probability that the tail of sorted numbers x has, somewhere, a gap as large as x[k] - x[k - 1]."""
     # Excesses e over a threshold follow a generalized Pareto distribution (Pickands 1975) if ln(1 + c e) / c is
     # exponential: c is negative in a tail with an end, 0 in an exponential tail, and large in a heavy tail (Hill 1975).
     # The grid of c has likelihood weights, and the scale is integrated out. The tail holds at least ten different

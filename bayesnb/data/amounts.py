@@ -87,7 +87,7 @@ def is_currency(mark: str) -> bool:
 
 
 def parts_of(text: str) -> tuple[str, str, str] | None:
-    """Split a text such as "-3 kg" into sign, digits and unit; ``None`` for other texts."""
+    """Split a text such as "-3 kg" into sign, digits and unit; ``None`` for a text that is no number."""
     bracketed = BRACKETED.fullmatch(text.strip())
     found = MARKED.fullmatch("".join(bracketed.groups()).strip() if bracketed else text.strip())
     if found is None:

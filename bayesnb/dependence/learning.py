@@ -282,7 +282,7 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 
 
 def weights(likely: Array, prior: Array, weight: Array) -> Array:
-    """Estimate the weights of averaged models, (average, model), by EM with a Dirichlet prior.
+    """Estimate the weights of the models in each model average, (average, model), by EM with a Dirichlet prior.
 
     ``likely``, (model, row), holds the probability of each label, relative to the best model. ``weight``, (average,
     row), holds the row weights of each average.

@@ -1,6 +1,6 @@
 """Class probabilities averaged over a Normal distribution of the exponents (powers of likelihoods).
 
-The log-odds of the classes are linear in the exponents, so they have a Normal distribution. The mean class
+The log-odds of the classes are linear in the exponents, so the log-odds have a Normal distribution, too. The mean class
 probabilities of K classes are an integral over K - 1 dimensions. No result depends on the order of rows, terms or
 classes.
 """

@@ -62,7 +62,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """For each cell, the increments d and ln h (see :class:`Conjugate`), (row, class, column[, level])."""
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """Return the posterior, followed by the results of :meth:`said`; together they predict each cell."""
+        """Return the posterior, and the increments and ln h of each cell (see :meth:`said`), to predict cells."""
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def log_h(self, s: S) -> Array:
@@ -77,14 +77,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
-        """Log predictive of transformed cells, summed over columns by a compiled loop.
+        """Log predictive density of transformed cells, summed over columns by a compiled loop.
 
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive, without the log Jacobian of ``read``. With ``labels``, each row's leave-one-out log
-            predictive in its class, NaN if the class posterior is improper without the row. ``None`` if no compiled
-            loop exists.
+            The log predictive density of the transformed cells, without the log Jacobian of the transformation
+            ``read``. With ``labels``, each row's leave-one-out log predictive density in its class, NaN if the class
+            posterior is improper without the row. ``None`` if no compiled loop exists.
         """
         return None
 
@@ -358,7 +358,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without ``ln h`` (see :class:`Conjugate`)."""
+        """Leave-one-out log predictive density of each cell, without ``ln h`` (see :class:`Conjugate`)."""
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))

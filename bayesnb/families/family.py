@@ -180,7 +180,7 @@ class Family[P: Belief, S: Statistic](ABC):
                 yield f"{one.name}={value!r}"
 
     def left_out_of_all(self, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
-        """Log predictive of each learned row in each class, given all other learned rows, (row, class)."""
+        """Log predictive density of each learned row in each class, given all other learned rows, (row, class)."""
         found = self.shared_left_out(posterior, s, x, labels)
         if found is None:
             found = self.log_predictive(posterior, x)
@@ -208,13 +208,14 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives (row, class); ``None`` if a row affects the posterior of its class only."""
+        """Leave-one-out log predictive densities (row, class); ``None`` if a row affects its own class only."""
         return None
 
     def constant(self, s: S) -> Array:
         """Positions of the columns with a single value, in families in which the prior of such a column uses all rows.
 
-        A column with a single value then has the same predictive in every class, even if a row is left out.
+        A column with a single value then has the same predictive distribution in every class, even if a row is left
+        out.
         """
         return np.zeros(0, np.intp)
 

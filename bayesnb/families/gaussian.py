@@ -119,7 +119,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
 
 @dataclass(frozen=True, eq=False)
 class OfUnknownVariance(OfNormals[NormalGamma]):
-    """A Normal likelihood with unknown variance per class; the predictive is a Student-t."""
+    """A Normal likelihood with unknown variance per class; the predictive distribution is a Student-t."""
 
     prior: Any = field(default_factory=NormalGamma)
     var_smoothing: ClassVar[float | None] = None
@@ -182,10 +182,10 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     @staticmethod
     def of_cells(posterior: NormalGamma, x: Array, labels: Labels | None = None) -> Array | None:
-        """Log predictive of each cell in each class, (row, class, column); 0 for a missing cell.
+        """Log predictive density of each cell in each class, (row, class, column); 0 for a missing cell.
 
-        With ``labels``, the predictive in a row's own class leaves the row out. Return ``None`` if row weights differ,
-        or if a class has too few rows; then columns are predicted one by one.
+        If ``labels`` are given, each row is left out of the predictive density in its own class. Return ``None`` if row
+        weights differ, or if a class has too few rows; then columns are predicted one by one.
         """
         if labels is not None and not labels.unweighted:
             return None
@@ -221,8 +221,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 class Gaussian(OfUnknownVariance):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
-    The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). Sparse matrices
-    stay sparse.
+    The predictive distribution is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ).
+    Sparse matrices stay sparse.
 
     Parameters
     ----------

@@ -173,9 +173,9 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given the total count N of the row.
 
-    All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3, and Madsen,
-    Kauchak and Elkan 2005). A row in which all cells are NaN is missing. With fractions, such as tf-idf weights, the
-    likelihood is not a probability.
+    All counts of a row share one θ, so the predictive distribution is the Dirichlet-multinomial (Murphy, PML1, 4.6.3,
+    and Madsen, Kauchak and Elkan 2005). A row in which all cells are NaN is missing. With fractions, such as tf-idf
+    weights, the likelihood is not a probability.
 
     Examples
     --------

@@ -25,8 +25,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
     The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
-    multivariate Student-t predictive. The default prior is :meth:`NormalWishart.shared`. In rows to predict, missing
-    cells are integrated out. In each learned row, either all cells must be known or all cells must be missing.
+    multivariate Student-t as the predictive distribution. The default prior is :meth:`NormalWishart.shared`. In rows to
+    predict, missing cells are integrated out. In each learned row, either all cells must be known or all cells must be
+    missing.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Leave-one-out log predictives (row, class); ``None`` unless the prior uses the scatter of all classes."""
+        """Leave-one-out log predictive densities (row, class); ``None`` unless classes share a prior scatter."""
         # The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
@@ -179,7 +180,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive of each row, given all other learned rows; for new rows, ``weight`` is 0.
+    """Log predictive density of each row, given all other learned rows; for new rows, ``weight`` is 0.
 
     ``squares`` are the results of :func:`distances`. The result is NaN if the posterior without the row is improper.
     """

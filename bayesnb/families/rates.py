@@ -73,12 +73,13 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 
 
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
-    """Log predictive of waiting times until ``events`` events, without terms that are equal in all classes.
+    """Log predictive density of waiting times until ``events`` events, up to terms that are equal in all classes.
 
     Returns
     -------
     array (row, class), or None
-        With ``labels``, the leave-one-out log predictive of each learned row, (row,), or ``None`` if a weight is not 1.
+        With ``labels``, the leave-one-out log predictive density of each learned row, (row,), or ``None`` if a weight
+        is not 1.
     """
     # With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
     # Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.
@@ -140,7 +141,7 @@ class OfRate(Conjugate[Gamma, Events]):
 class Poisson(OfRate):
     """x | λ ~ Poisson(exposure × λ) with λ ~ Gamma(α, rate β) (BDA3 2.6).
 
-    The predictive is negative binomial.
+    The predictive distribution is negative binomial.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ class Poisson(OfRate):
         return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
-        """Log predictive of small counts, summed over columns; ``None`` if a count is large."""
+        """Log predictive probability of small counts, summed over columns; ``None`` if a count is large."""
         # ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). For leave-one-out, ln p = Σ_{0<i≤k}
         # ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None

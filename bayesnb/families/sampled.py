@@ -84,7 +84,7 @@ FEWEST = 4
 class Strata:
     """Groups of draws (strata) in which the parameters shared by columns are nearly equal.
 
-    Within a group, columns are nearly independent, so the log predictive of a row is a sum over columns.
+    Within a group, columns are nearly independent, so the log predictive density of a row is a sum over columns.
     """
 
     members: tuple[Array, ...]
@@ -160,8 +160,8 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        Leave-one-out log predictive of each term (a column) in each class, 0 if missing. Columns that share parameters
-        form a single term.
+        Leave-one-out log predictive density of each term (a column) in each class, 0 if missing. Columns that share
+        parameters form a single term.
     k : array (row, column)
         Pareto shape k of the importance weights: 0 if the posterior was sampled again without the row, NaN for a
         missing cell.

@@ -215,7 +215,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β) and known r: the number of failures before the r-th success.
 
     The mean is μ = r (1 - θ) / θ. The variance is μ + μ² / r, which is larger than for a Poisson count. With r = 1, the
-    distribution is geometric. The predictive is a beta negative binomial (BDA3 2.6).
+    distribution is geometric. The predictive distribution is a beta negative binomial (BDA3 2.6).
 
     Parameters
     ----------

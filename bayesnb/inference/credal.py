@@ -70,11 +70,11 @@ class Bounds:
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """The smallest ln p(class, row) given the shares ``t``, and its derivative in ``t``, (..., row, class)."""
+        """The smallest ln p(class, row) if ``t`` is the class's share of the prior weight, and the derivative in t."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """The largest ln p(class, row) given the shares ``t``, and its derivative in ``t``, (..., row, class)."""
+        """The largest ln p(class, row) if ``t`` is the class's share of the prior weight, and the derivative in t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:

@@ -174,7 +174,7 @@ class Flip:
 
 @question("to know what would change an answer", "why", "checks")
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
-    """The smallest changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors.
+    """The smallest changes that flip a prediction: of the rows, of the probabilities, or of the strength of the priors.
 
     If all columns are categorical or 0/1, the number of removed rows is a proven minimum. Otherwise, rows are removed
     one by one, and a smaller number of rows may suffice.

@@ -80,7 +80,8 @@ def loo(
     tail of the weights. ``pareto_k`` is 0 for a feature that was sampled again, and NaN for a missing cell.
 
     If the model has exponents, the probabilities are too optimistic, because the exponents were learned from all rows.
-    ``attrs["note"]`` and a warning state this bias. With ``by="feature"``, terms are not multiplied by their exponents.
+    ``attrs["note"]`` and a warning state this bias. With ``by="feature"``, log densities are not multiplied by the
+    exponents that a ``dependence`` learns.
 
     Examples
     --------

@@ -158,8 +158,9 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Raises
     ------
     ValueError
-        If the log-odds are not linear. Class-specific Gaussian variances need ``quadratic=True``. With the posterior
-        predictive, only categorical and 0/1 columns have a linear form; for other columns, use ``estimate="mean"``.
+        If the log-odds are not linear. Class-specific Gaussian variances need ``quadratic=True``. With
+        ``estimate="predictive"``, only categorical and 0/1 columns have a linear form; for other columns, use
+        ``estimate="mean"``.
 
     References
     ----------

@@ -367,7 +367,7 @@ def replicated(
     posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator,
     connect: Connect | None = None,
 ) -> Array:  # fmt: skip
-    """Tables from the posterior predictive, (table, row, column), without missing cells.
+    """Tables drawn from the posterior predictive distribution, (table, row, column), without missing cells.
 
     The function ``connect`` changes drawn cells in place to make columns depend on each other.
     """

@@ -143,7 +143,7 @@ def question[**P, R](
     shown: Shown | None = None,
     columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question, with the fields of :class:`Question`."""
+    """Register a function ``f(classifier, ...)`` as a question. The arguments are fields of :class:`Question`."""
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
         signature = inspect.signature(function)

@@ -89,7 +89,7 @@ def sample_posterior(
     ConvergenceWarning
         If the chains of NUTS or of the Gibbs sampler did not converge.
     UserWarning
-        If the chains of a feature sampled by MCMC did not converge, or if the tree describes rows but omits the
+        If the chains of a feature sampled by MCMC did not converge, or if the tree has groups for rows but ignores the
         ``dependence``.
 
     Examples

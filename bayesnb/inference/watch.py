@@ -119,7 +119,7 @@ class Levels(Reader):
 
     @classmethod
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
-        """The reader of a column whose levels were found in the learned rows; ``None`` if there are no learned rows.
+        """The reader of a column, with the levels found in the learned rows; ``None`` if learned rows are not given.
 
         Levels with equal counts are ordered by ``ties``, (class, level).
         """
@@ -620,7 +620,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A row of ``table`` is about a column in one class, or about the frequency of a class. The evidence is the capital of
     a gambler who bets against the model, starting with 1. Categorical, 0/1, Poisson, Normal and log-normal columns are
-    always watched; other number columns need learned rows. ``y`` must be true labels, not predicted classes.
+    always watched; other number columns are watched only if ``X`` and ``y`` are given. The labels of the stream must be
+    true labels, not predicted classes.
 
     Of dates, only the elapsed time is watched, and only earlier dates raise an alarm. A stream has later dates than the
     learned rows, and its rows lie in few months, weekdays or hours, so these differences are no evidence of a change.

@@ -187,7 +187,7 @@ def _count_pairs(
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """For each block of rows, weighted sums of deviations from a value v, (block, class, 8, column).
+    """For each block of rows, eight weighted sums about a value v (listed below), (block, class, 8, column).
 
     The eight numbers are, in this order: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x -
     v)² and its rounding error; the weight of the nonzero values. NaN adds nothing. If ``centred`` is true, v is the

@@ -75,7 +75,7 @@ class BoundaryError(LocatedError):
 
 
 def without_mode(why: str, where: tuple[int, ...] = (), otherwise: str = "", **data: Any) -> BoundaryError:
-    """A :class:`BoundaryError` whose message suggests the mean."""
+    """A :class:`BoundaryError` for a distribution without a mode; its message suggests using the mean instead."""
     said = f"{why}; use the mean ({{cure}}){otherwise}"
     return BoundaryError(Message(said, **data, cure=Cure("estimate", "mean")), where)
 

@@ -53,7 +53,7 @@ class Calibration:
     def p_values(self) -> pd.Series:
         """The p-value of each quantity, smallest first, by the POT-C test of uniformity (Tesso and Vehtari 2026).
 
-        Only small p-values are exact: if ranks are uniform, p < 0.1 has a probability of about 0.13, not 0.1.
+        Small p-values are exact, larger ones too small: if ranks are uniform, p < 0.1 has a probability of about 0.13.
         """
         from arviz_stats.base import array_stats
 

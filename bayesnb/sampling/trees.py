@@ -143,7 +143,7 @@ def before_data(
     prior: Posterior, statistics: Statistics, shape: tuple[int, int], n_rows: int, rng: np.random.Generator,
     rows: RowsOfTree | None, attributes: Mapping[str, Any],
 ) -> DataTree:  # fmt: skip
-    """Make a ``DataTree`` of parameters drawn from the prior, and rows drawn from the prior predictive."""
+    """Make a ``DataTree`` of parameters drawn from the prior, and of rows drawn given these parameters."""
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
     cells = _replicates(drawn, statistics, y.reshape(-1, n_rows), rng, blocks)

@@ -63,8 +63,8 @@ def summary(
 ) -> Summary:  # fmt: skip
     """Summarise a table; ``target=None`` puts all rows into one class.
 
-    If given, ``again()`` reads the table a second time, to find the row that caused an error, and ``marks()`` returns
-    the decimal marks that the texts of a file need.
+    The function ``again``, if given, reads the table a second time, to find the row that caused an error. The function
+    ``marks``, if given, returns the decimal marks that the texts of a file need.
     """
     if isinstance(source, str | os.PathLike):
         file = source = readers.Source.of(source)

@@ -129,7 +129,7 @@ def _evidence(x: Array, labels: Labels) -> float:
 
 
 def _log_left_out(columns: Sequence[Array], labels: Labels) -> tuple[Array, Array]:
-    """Leave-one-out log p(row, class) under Gaussians, and leave-one-out log p(class), as arrays (row, class)."""
+    """Two leave-one-out arrays (row, class): log p(row, class) under Gaussian columns, and log p(class)."""
     table = Table.of(pd.DataFrame(dict(enumerate(columns)), index=range(len(labels))))
     schema, data = Schema.infer(table, dict.fromkeys(range(len(columns)), Gaussian())).read(table, learn=True)
     posterior = _learned(schema, data, labels)

@@ -152,7 +152,7 @@ class Schema:
         return parameters.assign(**{what: self.shown(name, reading.rounded(parameters[what], fine)) for what in at})
 
     def with_reasons(self, reasons: Mapping[Any, Mapping[str, Any]]) -> Schema:
-        """A copy that stores why each family was chosen, and the scores of candidates."""
+        """A copy of the schema that stores why each family was chosen, and the scores of candidate families."""
         put = {name: replace(self.features[name], **own) for name, own in reasons.items() if name in self.features}
         return replace(self, features={**self.features, **put})
 
@@ -188,7 +188,7 @@ class Schema:
         return self.through(table)
 
     def under(self, columns: ColumnsPolicy) -> Schema:
-        """A copy in which ``columns`` is the policy for new columns."""
+        """A copy of the schema that treats new columns as ``columns`` says: "fixed" or "grow"."""
         return replace(self, columns=columns)
 
     def fitted_columns(self, frame: pd.DataFrame) -> pd.DataFrame:

@@ -143,7 +143,10 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy whose ``edges`` are computed from the column ``x``. Each interval contains its lower edge."""
+        """A copy of this specification, with ``edges`` computed from the column ``x``.
+
+        Each interval contains its lower edge.
+        """
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))

@@ -418,7 +418,7 @@ class Cells:
     # indicators. In other rows, a known cell then has z - (1 - s) centre, and a missing cell has s centre.
 
     def _centred(self, posterior: Posterior, data: Data, labels: Labels) -> Cells:
-        """A copy in which the attributes ``centre`` and ``others`` are computed from learned rows."""
+        """A copy with the attributes ``centre`` and ``others`` computed from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
         for cut in cuts(len(labels), len(self.owners)):
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
@@ -549,7 +549,7 @@ class DependenceStatistics:
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """A copy for ``n`` classes in which all counts are 0."""
+        """A copy of these statistics for ``n`` classes, in which all counts are 0."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:

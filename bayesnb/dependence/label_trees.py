@@ -173,7 +173,7 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(c | x) - ln p(c) for rows x with the intervals and levels ``codes`` (column, row), as (row, class).
+        """ln p(c | x) - ln p(c), (row, class); ``codes`` (column, row) are the intervals and levels of the rows x.
 
         If ``left`` holds the labels of learned rows, the values are leave-one-out.
         """

@@ -114,7 +114,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The number of halvings of h², and the strength a, that minimize the leave-one-out log loss."""
+        """The width h (as the number of halvings of h²) and the strength a that minimize the leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = self._distances(self.counts.cells[cut].T)

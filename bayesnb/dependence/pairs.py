@@ -41,7 +41,7 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def coarser(self, counts: Array, steps: int, axis: int) -> Array:
-        """Like :meth:`coarse`, from counts of the cells after ``steps`` + 1 refinements, not of the finest cells."""
+        """Like :meth:`coarse`, but ``counts`` are of the cells after ``steps`` + 1 refinements."""
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:

@@ -514,7 +514,8 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
 def tempered(log_p: Array, power: float, log_prior: Array) -> Array:
     """Raise the ratio of posterior to prior class probabilities to a power: prior × (posterior / prior)^power.
 
-    All class probabilities are given as logarithms, (…, class). The result is normalized; ``log_prior`` need not be.
+    All class probabilities are given as logarithms, (…, class). The resulting probabilities sum to 1 per row, even if
+    those in ``log_prior`` do not.
     """
     if power == 1.0:
         return log_p

@@ -248,7 +248,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
 
 def _products(a: Array) -> Array:
-    """Inner products, (row, class, class), of the vectors ``a``, (class, row, ...), of every two classes."""
+    """Inner products of every two classes, (row, class, class); ``a``, (class, row, ...), holds a vector per class."""
     if len(a) > FEW:
         return a.swapaxes(0, 1) @ a.transpose(1, 2, 0)
     found = np.empty((a.shape[1], len(a), len(a)))
@@ -270,7 +270,7 @@ def _root(covariance: Array) -> Array:
 
 @cache
 def _nodes(dimensions: int, points: int = 0) -> tuple[Array, Array]:
-    """Quadrature nodes of a standard Normal, (dimension, node), symmetric around 0, and their weights, (node,)."""
+    """Quadrature nodes of a standard Normal, (dimension, node), symmetric about 0, and node weights, (node,)."""
     if not dimensions:
         return np.zeros((0, 2)), np.full(2, 0.5)
     if dimensions == 1:

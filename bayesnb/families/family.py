@@ -221,7 +221,10 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ, (row, ...). The number of words per row and the like come from the statistic ``s``."""
+        """Draw one x for each θ, (row, ...).
+
+        Quantities that are not drawn, such as the number of words per row, are taken from the statistic ``s``.
+        """
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:

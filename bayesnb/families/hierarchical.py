@@ -343,7 +343,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return prior.over(s)
 
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add ``centre`` and ``between`` (column,), ``sigma`` (class, column) and, if ``together``, ``scale``."""
+        """Add the variables ``centre`` and ``between`` (column,), ``sigma`` (class, column) and perhaps ``scale``."""
         import pymc as pm
 
         m, s, reach, between = (value[0] for value in (prior.m, prior.s, prior.reach, prior.between))

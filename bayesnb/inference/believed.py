@@ -48,7 +48,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """A copy with another estimate; ``ValueError`` if the estimate does not exist for these data."""
+        """A copy of the posterior with another estimate; ``ValueError`` if this estimate does not exist here."""
         self.posterior.model.require_estimate(estimate)
         if self.dependence is not None:
             require_prior(estimate)

@@ -196,7 +196,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
 
 
 def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
-    """Mean and covariance of log p(x | θ) over draws, (row, class) and (row, class, class)."""
+    """The mean, (row, class), and the covariance, (row, class, class), of log p(x | θ) over draws."""
     # Moments of the columns add within a stratum, a component of a mixture, in which they are independent.
     n_classes, whole = believed.batch_shape[0], c is None
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)

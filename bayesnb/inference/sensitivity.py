@@ -110,7 +110,7 @@ class Factor:
     scaling: Scaling
 
     def log_term(self, of_prior: float, of_likelihood: float) -> Array:
-        """Contribution of the factor to log p(class, row), (row, class) or (class,)."""
+        """Contribution of the factor to log p(class, row): (row, class), or (class,) for the class probabilities."""
         before = powered(self.prior, of_prior, self.scaling)
         if self.family is None:
             return log(getattr(before.plus(self.s, t=of_likelihood), self.rule.point)())

@@ -98,7 +98,8 @@ class Reader(ABC):
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
         """Return the updated reader, and uniform numbers computed from the values ``x``, (stream, row).
 
-        The number is NaN if the value has no predictive distribution. ``chance`` is a uniform random number per row.
+        A uniform number is NaN if the value has no predictive distribution. ``chance`` holds a uniform random number
+        per row, for values that have a positive probability.
         """
         # The random numbers make the probability integral transform uniform if values have positive probability.
 

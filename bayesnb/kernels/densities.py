@@ -73,7 +73,8 @@ class Students:
         """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
 
         ``codes`` are the classes of learned rows. If ``codes`` is given, return the leave-one-out log density of each
-        row in its class, (row,). This density is Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
+        row in its class, (row,). The leave-one-out log density is Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any
+        column.
         """
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)

@@ -430,7 +430,7 @@ class Posterior:
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def with_default_class_prior(self) -> Posterior:
-        """A copy with the default class prior."""
+        """A copy of the posterior with the default class prior."""
         return self.with_class_prior(Dirichlet())
 
     def change_of_prior(self) -> Array:

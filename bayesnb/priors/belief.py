@@ -274,11 +274,11 @@ class Prior(Belief):
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First two derivatives of ``along`` with respect to ``t``."""
+        """First two derivatives of the log moment (:meth:`along`) with respect to the power ``t``."""
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The number that ``t`` must exceed for :meth:`along` to be finite."""
+        """The number that the power ``t`` must exceed for the log moment (:meth:`along`) to be finite."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:

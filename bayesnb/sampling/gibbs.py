@@ -26,7 +26,7 @@ MOST_WRONG = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """The result of the Gibbs sampler."""
+    """What the Gibbs sampler has drawn: parameters, class probabilities and labels."""
 
     parameters: Parameters
     proba: Array  # p(c | x, θ), averaged over the draws of each chain: (chain, row, class)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -70,12 +70,6 @@ def stirling(z: Array) -> Array:
             z = z[near]
             remainder[near] = gammaln(z) - (z - 0.5) * np.log(z) + z - HALF_LOG_2PI
     return remainder
-
-
-def log_share(own: Array, others: Array) -> Array:
-    """Accurate ln(own / (own + others)), even if ``others`` is small; both numbers are 0 or more."""
-    with np.errstate(all="ignore"):
-        return np.where(own > others, -np.log1p(others / own), np.log(own / (own + others)))
 
 
 def log_root(a: Array, b: Array) -> Array:
@@ -174,27 +168,6 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
         second = w / 2 + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * (1 / 30 - w * (5 / 66)))))
         near = z < 16
         return (np.where(near, digamma(z) - np.log(z), first), np.where(near, zeta(2.0, z) - r, second))
-
-
-def sums_of_others(x: Array) -> Array:
-    """For each number along the last axis, the sum of all other numbers."""
-    before, after = np.zeros_like(x), np.zeros_like(x)
-    before[..., 1:] = np.cumsum(x[..., :-1], -1)
-    after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]
-    return before + after
-
-
-def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
-    """The argument that maximizes a function of one variable between ``low`` and ``high``."""
-    grid = np.linspace(low, high, 61)
-    best = int(np.argmax(score(grid)[0]))
-    low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
-    # Near a maximum, function values differ by less than their rounding errors. So bisect on the slope.
-    for _ in range(60):
-        middle = (low + high) / 2
-        rises = score(np.array([middle]))[1][0] > 0
-        low, high = (middle, high) if rises else (low, middle)
-    return (low + high) / 2
 
 
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:

@@ -42,6 +42,9 @@ UNREAD = {
 }
 """By kind of file: options without effect, and the reason."""
 
+DATES_LOOKED_AT = 200
+"""Number of rows that are predicted with and without their dates."""
+
 NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categories"
 
 
@@ -113,11 +116,11 @@ class Opened:
             return
         from bayesnb.data.drawing import drawn
         from bayesnb.data.warned import FarCounter
-        from bayesnb.inference.later_dates import LOOKED_AT, said_of_later_dates
+        from bayesnb.inference.later_dates import said_of_later_dates
 
         far, sample = FarCounter(self.model.schema, self.model.statistics), None
         if self.model.schema.dates and not self.learns:
-            tables, sample = drawn(tables, LOOKED_AT, seed=0)
+            tables, sample = drawn(tables, DATES_LOOKED_AT, seed=0)
         for table in tables:
             far.count(table)
             yield table

@@ -112,12 +112,6 @@ def _numbers_in(text: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
-def cells_of(table: Table, name: Any) -> list[Any]:
-    """The cells of a column as the user wrote them; ``None`` for a missing cell."""
-    codes, distinct = table.column(name).coded
-    return [None if code < 0 else distinct[code] for code in codes]
-
-
 def warn_of_rows(
     schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics | None,
     telling: bool,

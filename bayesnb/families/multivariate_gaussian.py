@@ -16,7 +16,7 @@ from bayesnb.numerics import LOG_2PI, Array, Size, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
 from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.moments import Scatter, patterns, require_whole
+from bayesnb.statistics.moments import Scatter, gap_in_a_row, patterns
 from bayesnb.statistics.statistic import Labels
 
 
@@ -47,7 +47,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     term = "vector"
 
     def statistic(self, x: Array, members: Labels) -> Scatter:
-        require_whole(x)
+        _require_whole(x)
         return Scatter.of(x, members)
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
@@ -82,7 +82,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
             for rows, believed, part in alike(posterior, x):
                 total[rows] = log_student(believed, distances(believed, part))
             return total
-        require_whole(x)
+        _require_whole(x)
         total, known = np.zeros(len(x)), ~np.isnan(x[:, 0])
         for c in np.unique(labels.codes[known]):
             own, believed = np.flatnonzero(known & (labels.codes == c)), posterior.at(c)
@@ -96,7 +96,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         # det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         if posterior.share is None or not posterior.share.any():
             return None
-        require_whole(x)
+        _require_whole(x)
 
         def part(rows: slice, found: Array) -> None:
             codes, weight, cells = labels.codes[rows], labels.weight[rows], x[rows]
@@ -162,13 +162,13 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
-        require_whole(x)
+        _require_whole(x)
         pm.MvNormal(name, mu=theta["mu"], chol=matrices.pymc_root(theta["precision"]), observed=x[row])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         from pytensor import tensor as pt
 
-        require_whole(x)
+        _require_whole(x)
         precision, seen = theta["precision"], ~np.isnan(x[:, 0])
         away = np.nan_to_num(x)[None] - theta["mu"][:, None]
         squares = ((away @ precision) * away).sum(-1)
@@ -340,7 +340,7 @@ class SharedGaussian(MultivariateGaussian):
     def shared_left_out(self, posterior: NormalWishart, s: Scatter | None, x: Array, labels: Labels) -> Array:
         # Leaving out a row of class k and weight w subtracts w from κ_k. In every class, it subtracts w from ν, and w
         # κ_k / (κ_k - w) g gᵀ from Ψ, where g is the distance of the row from m_k.
-        require_whole(x)
+        _require_whole(x)
         total = np.zeros((len(x), labels.n))
         for k in np.unique(labels.codes):
             rows = np.flatnonzero((labels.codes == k) & ~np.isnan(x[:, 0]))
@@ -358,3 +358,10 @@ class SharedGaussian(MultivariateGaussian):
 
     def pymc_prior(self, *_: Any) -> NoReturn:
         raise ValueError("SharedGaussian, whose classes share a covariance, is not written in PyMC")
+
+
+def _require_whole(x: Array) -> None:
+    """Raise ``ValueError`` if only some cells of a row are missing: the posterior would have no closed form."""
+    if (gap := gap_in_a_row(x)) is not None:
+        row, column = gap
+        raise ValueError(f"row {row} has no value in column {column} of its block: a block learns only from whole rows")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.targets import codes_of
-from bayesnb.data.warned import cells_of, unseen_levels
+from bayesnb.data.warned import unseen_levels
 from bayesnb.inference import contributions
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.draws import probability_of_interval
@@ -137,7 +137,8 @@ def explain(
     for name in unseen_levels(classifier.schema, table):
         # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name
-        kept, cells = found.loc[here, "value"].tolist(), cells_of(table, name)
+        kept, (codes, distinct) = found.loc[here, "value"].tolist(), table.column(name).coded
+        cells = [None if code < 0 else distinct[code] for code in codes]  # As the user wrote them.
         found["value"] = found["value"].astype(object)
         found.loc[here, "value"] = [cell if old is None else old for old, cell in zip(kept, cells, strict=True)]
     found[["log_odds", "lower", "upper"]] *= UNITS[unit]

@@ -21,9 +21,6 @@ FEWEST_LATER = 1 / (1 + LATER**2)
 CHANGED = 0.1
 """Least mean change of the class probabilities by the later dates, in total variation."""
 
-LOOKED_AT = 200
-"""Number of rows that are predicted with and without their dates."""
-
 
 def said_of_later_dates(clf: Classifier, table: Table) -> Iterator[str]:
     """Yield a sentence about each date column that is mostly later than in the fit and changes predictions much."""

@@ -22,7 +22,7 @@ from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Th
 from bayesnb.priors.belief import Point
 from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.statistic import Labels, Statistic, in_every_class
+from bayesnb.statistics.statistic import Labels, Statistic
 from bayesnb.wording import Cure, Message, RefusedError, meant, warn
 
 type Estimate = Literal["mle", "map", "mean", "predictive"]
@@ -167,7 +167,7 @@ class NaiveBayes:
     >>> import numpy as np
     >>> from bayesnb import Bernoulli
     >>> from bayesnb.model import NaiveBayes
-    >>> from bayesnb.statistics.statistic import Labels, in_every_class
+    >>> from bayesnb.statistics.statistic import Labels
     >>> model = NaiveBayes({"wet": Bernoulli()})
     >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
     >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
@@ -255,7 +255,8 @@ class NaiveBayes:
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
         """The statistics of rows with soft labels: ``r[row, c]`` is the weight of a row in class c."""
-        return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
+        each = (Labels(np.full(len(r), c), weight, r.shape[1]) for c, weight in enumerate(r.T))
+        return reduce(add, (self.statistics(data, own, labels) for own in each)).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
         """The prior as a ``Posterior`` without rows; the ``statistics`` of a table set the scale of default priors.

@@ -25,8 +25,6 @@ type Theta = Mapping[str, Array]
 
 type Point = Literal["mode", "mean"]
 
-ONE = np.ones(())
-
 
 ROUNDING = 1e-12
 """Concentrations within this distance of 1 are treated as 1."""

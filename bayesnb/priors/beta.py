@@ -11,11 +11,11 @@ import numpy as np
 
 from bayesnb.numerics import Array, log_rising, log_sum, rate_deviance
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, shared, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import SimplexPrior
 
-NONE = np.zeros(())
+ONE, NONE = np.ones(()), np.zeros(())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

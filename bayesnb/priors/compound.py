@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import or_
 from typing import Any
 
 import numpy as np
@@ -157,7 +156,7 @@ def completed(theta: Theta, believed: Belief) -> Theta:
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):
         parts = enumerate(believed.parts)
-        return reduce(or_, (numbered(k, completed(of_part(k, theta), part)) for k, part in parts))
+        return all_numbered(completed(of_part(k, theta), part) for k, part in parts)
     return theta
 
 

@@ -20,10 +20,8 @@ from bayesnb.numerics import (
     log_rising,
     log_root,
     log_root_slopes,
-    log_share,
     log_sum,
     rate_deviance,
-    sums_of_others,
 )
 from bayesnb.priors.belief import (
     NOT_NEGATIVE,
@@ -478,3 +476,17 @@ def concentrations(
             f"{list(names[:8])}; got shape {alpha.shape}. Give {{level: concentration}} or "
             f"{{class: Dirichlet(...)}} to be independent of their order"
         ) from None
+
+
+def log_share(own: Array, others: Array) -> Array:
+    """Accurate ln(own / (own + others)), even if ``others`` is small; both numbers are 0 or more."""
+    with np.errstate(all="ignore"):
+        return np.where(own > others, -np.log1p(others / own), np.log(own / (own + others)))
+
+
+def sums_of_others(x: Array) -> Array:
+    """For each number along the last axis, the sum of all other numbers."""
+    before, after = np.zeros_like(x), np.zeros_like(x)
+    before[..., 1:] = np.cumsum(x[..., :-1], -1)
+    after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]
+    return before + after

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma
 
-from bayesnb.numerics import Array, Size, highest, log_gamma_draw, log_rising
+from bayesnb.numerics import Array, Size, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation, matrices
 from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, shared, spread
 from bayesnb.priors.normal_gamma import UnknownPrecision
@@ -256,4 +256,17 @@ def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> f
         slope = dof * (rising.sum(-1) - growth) - n * d + (dof + d - 1 + n) * more
         return value.sum(-1) - away**2 / 2, slope.sum(-1) / 2 - away / SPREAD
 
-    return float(np.exp(highest(score, np.log(0.5), np.log(MOST))))
+    return float(np.exp(_highest(score, np.log(0.5), np.log(MOST))))
+
+
+def _highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
+    """The argument that maximizes a function of one variable between ``low`` and ``high``."""
+    grid = np.linspace(low, high, 61)
+    best = int(np.argmax(score(grid)[0]))
+    low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
+    # Near a maximum, function values differ by less than their rounding errors. So bisect on the slope.
+    for _ in range(60):
+        middle = (low + high) / 2
+        rises = score(np.array([middle]))[1][0] > 0
+        low, high = (middle, high) if rises else (low, middle)
+    return (low + high) / 2

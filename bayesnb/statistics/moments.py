@@ -297,13 +297,6 @@ class Scatter(Centred):
         return super().contradiction() or ("" if possible else "its scatter is not that of any rows")
 
 
-def require_whole(x: Array) -> None:
-    """Raise ``ValueError`` if only some cells of a row are missing: the posterior would have no closed form."""
-    if (gap := gap_in_a_row(x)) is not None:
-        row, column = gap
-        raise ValueError(f"row {row} has no value in column {column} of its block: a block learns only from whole rows")
-
-
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
     """Row and column of the first missing cell in a row with other, known cells; ``None`` if there is no such cell."""
     missing = np.isnan(x)

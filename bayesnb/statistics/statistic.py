@@ -164,12 +164,6 @@ class Labels:
             yield int(c), rows, self.weight[rows]
 
 
-def in_every_class(r: Array) -> Iterator[Labels]:
-    """For each class c, yield ``Labels`` in which every row has the class c and the weight ``r[row, c]``."""
-    for c, weight in enumerate(r.T):
-        yield Labels(np.full(len(r), c), weight, r.shape[1])
-
-
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
     """The sufficient statistic of a feature, per class, which can be added and subtracted.

@@ -41,8 +41,8 @@ def log_rising(a: Array, t: Array) -> Array:
     if t.size == 1 and t.ndim <= a.ndim and abs(t.item()) == 1:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(a < 0, np.inf, np.log(a)) if t > 0 else np.where(a > 1, -np.log(a - 1), np.inf)
-    a, t = np.broadcast_arrays(a, t)
     z = a + t
+    a, t = (x if x.shape == z.shape else np.broadcast_to(x, z.shape) for x in (a, t))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rising = np.where(t == 0, 0.0, gammaln(z) - gammaln(a))
         # At counts of 1e15, no digit of the difference of two ln Γ is correct. So Stirling's series (Abramowitz and
@@ -52,7 +52,7 @@ def log_rising(a: Array, t: Array) -> Array:
             start, step, end = a[large], t[large], z[large]
             series = (start - 0.5) * np.log1p(step / start) + step * (np.log(end) - 1.0)
             rising[large] = series + _series(end) - _series(start)
-    return np.where(z > 0, rising, np.where(t == 0, 0.0, np.inf))
+    return rising if (z > 0).all() else np.where(z > 0, rising, np.where(t == 0, 0.0, np.inf))
 
 
 def _series(z: Array) -> Array:

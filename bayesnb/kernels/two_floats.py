@@ -67,11 +67,11 @@ class TwoFloat(NamedTuple):
 
     def sum(self, axis: int) -> TwoFloat:
         """The sum along ``axis``, added in order; the low-order part collects all rounding errors."""
-        high, low = np.moveaxis(self.high, axis, -1), np.moveaxis(self.low, axis, -1)
-        total, before = np.cumsum(high, -1), np.zeros_like(high)
-        before[..., 1:] = total[..., :-1]
-        _, errors = two_sum(before, high)
-        return TwoFloat(total[..., -1].copy(), np.cumsum(errors + low, -1)[..., -1].copy())
+        total, before = np.cumsum(self.high, axis), np.zeros_like(self.high)
+        rows = (slice(None),) * (axis % self.high.ndim)
+        before[*rows, 1:] = total[*rows, :-1]
+        _, errors = two_sum(before, self.high)
+        return TwoFloat(total.take(-1, axis), np.cumsum(errors + self.low, axis).take(-1, axis))
 
     def at(self, cell: object) -> TwoFloat:
         return TwoFloat(self.high[cell], self.low[cell])

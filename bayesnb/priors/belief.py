@@ -131,7 +131,7 @@ class Belief(ABC):
             if (given := getattr(self, name)) is not None and not isinstance(given, str):
                 named = isinstance(given, Mapping)
                 value = np.asarray(list(given.values()) if named else given, float)
-                if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
+                if not (np.isfinite(value) & (value >= LEAST[allowed])).all():
                     raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
                 object.__setattr__(self, name, given if named else value)
 

@@ -189,7 +189,7 @@ class Moments(Centred):
         if sparse.issparse(x):
             return cls._of_stored(x, members)
         found = np.moveaxis(sums.moments(x, members.codes, members.weight, members.n, centred=False), 2, 0)
-        n, one, two = (TwoFloat(found[k], found[k + 1]).sum(0) for k in (0, 3, 5))
+        n, one, two = map(TwoFloat, *TwoFloat(found[[0, 3, 5]], found[[1, 4, 6]]).sum(1))
         made = cls.about(n, np.zeros_like(one.high), one, two, found[-1].sum(0))
         # Sums of values lose the digits that values of a class share, which are few unless the values are nearly equal.
         near = made.scatter < SHARED * two.high

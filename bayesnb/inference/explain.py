@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -111,21 +112,28 @@ def explain(
             rows = every[cut]
             asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
             for entry, log_odds, spread in terms(*asked):
-                alone = isinstance(entry, str)
+                alone, n = isinstance(entry, str), len(log_odds)
                 ends = spread.quantile(np.array([tail, 1 - tail]))
-                of_lines = {
-                    "row": rows if alone else rows[entry.rows],
-                    "entry": pd.Series([entry] * len(rows) if alone else [*entry.name], dtype=object),
-                    "label": labels[a],
-                    "against": labels[b],
-                    "value": pd.Series([None] * len(rows) if alone else [*entry.value], dtype=object),
-                    "log_odds": log_odds,
-                    "lower": ends[:, 0],
-                    "upper": ends[:, 1],
-                    "missing": not alone and entry.missing,
-                }
-                parts.append(pd.DataFrame(of_lines))
-    found = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
+                parts.append(
+                    {
+                        "row": rows if alone else rows[entry.rows],
+                        "entry": [entry] * n if alone else [*entry.name],
+                        "label": [labels[a]] * n,
+                        "against": [labels[b]] * n,
+                        "value": [None] * n if alone else [*entry.value],
+                        "log_odds": log_odds,
+                        "lower": ends[:, 0],
+                        "upper": ends[:, 1],
+                        "missing": np.broadcast_to(not alone and entry.missing, n),
+                    }
+                )
+    joined = {}
+    for name, first in parts[0].items():
+        each = [part[name] for part in parts]
+        of_objects = object if name in ("entry", "value") else None
+        arrays = isinstance(first, np.ndarray)
+        joined[name] = np.concatenate(each) if arrays else pd.Series([*chain.from_iterable(each)], dtype=of_objects)
+    found = pd.DataFrame(joined).sort_values("row", kind="stable").set_index(["row", "entry"])
     unknown = np.isfinite(found["log_odds"]) & found[["lower", "upper"]].isna().any(axis=1)
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))

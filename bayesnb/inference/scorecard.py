@@ -313,15 +313,16 @@ def scorecard_of(
     }
     ends |= _bootstrapped(log_proba, codes, share, rng)
     gain = ends.pop("gain")
-    table = pd.DataFrame({"value": {name: value[name] for name in SCORES}}, dtype=float)
-    table["lower"] = [min(ends[name][0], table.loc[name, "value"]) for name in SCORES]
-    table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
-    table["claimed"] = pd.Series(_claimed(log_proba, rng))
+    claimed = _claimed(log_proba, rng)
+    lower, upper = ({name: pick(ends[name][k], value[name]) for name in SCORES} for k, pick in enumerate((min, max)))
     # ``claimed`` is the calibration error that chance alone explains on average; twice as much is rare.
-    table.loc["ece", "lower"] = max(0.0, min(table.loc["ece", "lower"], value["ece"] - 2 * table.loc["ece", "claimed"]))
+    lower["ece"] = max(0.0, min(lower["ece"], value["ece"] - 2 * claimed["ece"]))
+    columns = {"value": value, "lower": lower, "upper": upper, "claimed": claimed}
     for name, p in (("frequencies", n_rows / len(codes)), ("majority", np.eye(len(classes))[n_rows.argmax()])):
         # A forecast with the same class probabilities for every row.
-        table[name] = pd.Series(scoring.scores(np.broadcast_to(log(p), log_joint.shape), codes))
+        columns[name] = scoring.scores(np.broadcast_to(log(p), log_joint.shape), codes)
+    table = pd.DataFrame({name: [of.get(score) for score in SCORES] for name, of in columns.items()}, [*SCORES])
+    table = table.astype(float)
     names = pd.Index(classes)
     confusion = np.zeros((len(classes), len(classes) + 1), int)
     np.add.at(confusion, (codes, np.where(guess == scoring.GUESSED_NONE, len(classes), guess)), 1)
@@ -332,11 +333,12 @@ def scorecard_of(
     expected, variance = proba.sum(axis=0), (proba * (1 - proba)).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(n_rows == expected, 0.0, (n_rows - expected) / np.sqrt(variance))
-    by_class = pd.DataFrame({"rows": n_rows, "expected": expected, "z": z}, index=names.rename("class"))
+    by_class = {"rows": n_rows, "expected": expected, "z": z}
     for name, of in (("recall", n_rows), ("precision", guessed)):
         with np.errstate(invalid="ignore"):
             by_class[name] = np.where(of > 0, hits / of, np.nan)
         by_class[f"{name}_lower"], by_class[f"{name}_upper"] = scoring.share_interval(hits, of, share)
+    by_class = pd.DataFrame(by_class, names.rename("class"))
     of = table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure, gain
     card = Scorecard(*of)
     if learned is None or card.confidence != "overconfident" or how is None or how.by != "given":

@@ -203,6 +203,7 @@ def test_titles_above_the_header_of_a_sheet_are_left_out_and_inspect_says_so(tmp
     assert "3 rows before it left out" in said
 
 
+@pytest.mark.usefixtures("few_drawn_labels", "few_drawn_rows")
 def test_commands_name_the_other_sheets_of_a_workbook_once_unless_the_sheet_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [[k % 7, "yes" if k % 3 else "no"] for k in range(40)]
@@ -213,8 +214,8 @@ def test_commands_name_the_other_sheets_of_a_workbook_once_unless_the_sheet_is_n
         "forget": "forget u.bayesnb t.xlsx -o f.bayesnb",
         "score": "score m.bayesnb t.xlsx",
         "predict": "predict m.bayesnb t.xlsx",
-        "compare": "compare t.xlsx --target back --dependence none",
-        "report": "report t.xlsx --target back --dependence none --explain 0 -o r.md",
+        "compare": "compare t.xlsx --target back --dependence none --draws 20",
+        "report": "report t.xlsx --target back --dependence none --explain 0 --draws 20 -o r.md",
         "split": "split t.xlsx --target back",
     }
     note = "t.xlsx: sheet 'Orders' is read; there are also 'Notes': --sheet"

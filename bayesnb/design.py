@@ -1,4 +1,4 @@
-"""Decisions: which columns to ask for, which rows to label, the worth of more rows, and plug-in regret.
+"""Decisions: which columns to ask for, which rows to label, worth of more rows, regret of plug-ins.
 
 The first argument of each function is a fitted model: an estimator, or its ``classifier_``.
 """

@@ -170,7 +170,7 @@ TYPES: Mapping[str | None, Any] = {"bool": bool, "int": int, "float": float, "st
 
 
 def type_of(name: str, facts: Mapping[str, Any]) -> Any:
-    """The command-line type of a parameter; ``None`` if it has no such type."""
+    """The command-line type of a parameter; ``None`` if the parameter cannot be an option."""
     if "type" in WRITTEN.get(name, {}):
         return WRITTEN[name]["type"]
     return Word(facts["choices"]) if facts["choices"] else TYPES.get(facts["type"])

@@ -223,10 +223,11 @@ def opened_for(
 def opened(
     data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = (), says_sheet: bool = True
 ) -> Opened:
-    """Open an embedded data set or a file. ``data`` is a path if it exists, or if it contains a dot or a slash.
+    """Open an embedded data set or a file.
 
-    Columns named in ``settings`` must exist. If the first line contains one of ``names``, it is the header.
-    ``says_sheet``: whether to print on stderr which sheet of a workbook is read, if no option names the sheet.
+    The text ``data`` is a path if such a file exists, or if the text contains a dot or a slash. Columns named in
+    ``settings`` must exist. The first line is the header if it contains one of ``names``. ``says_sheet``: whether to
+    print on stderr which sheet of a workbook is read, if no option names the sheet.
     """
     from bayesnb.data.readers import Source
 

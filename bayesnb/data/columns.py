@@ -75,7 +75,7 @@ class Column:
 
     @property
     def unreadable(self) -> str:
-        """The type of the cells if no family can read them, such as lists in Parquet; otherwise ""."""
+        """The type of cells that no family can read, such as lists in Parquet; "" if the column can be read."""
         if not self.temporal:
             try:
                 _ = self.kind

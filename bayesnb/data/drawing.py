@@ -62,7 +62,7 @@ def cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Compute a pseudo-random number for each row from its key. Rows with equal keys get different numbers."""
+    """Compute a pseudo-random number for each row from the row's key. Rows with equal keys get different numbers."""
 
     # The number of a row is a hash of its key and of the number of earlier rows with this key.
 

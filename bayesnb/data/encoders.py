@@ -104,7 +104,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers the feature allows, such as only 0 and 1."""
+        """Whether the allowed numbers, such as only 0 and 1, were inferred from the first rows."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property

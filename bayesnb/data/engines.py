@@ -189,7 +189,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """For each table, yield its number of rows and a function that returns ``ask(table)``."""
+    """Yield, for each table, (number of rows, function that returns ``ask(table)``)."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

@@ -59,7 +59,7 @@ def of_part(schema: Schema, table: Table) -> Schema:
 
 
 def with_kinds(schema: Schema, kinds: Mapping[Any, OriginKind]) -> Schema:
-    """Infer the families of number columns again if ``kinds``, the kinds of their values, have changed."""
+    """Infer the families of columns of numbers again if the kinds of their values, ``kinds``, have changed."""
     loose = {name: f for name, f in schema.features.items() if f.origin.kind in OF_NUMBERS}
     was = {column: f for f in loose.values() for column in f.columns}
     wanted = {column: kinds.get(column, was[column].origin.kind) for column in schema.names if column in was}

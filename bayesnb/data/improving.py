@@ -353,7 +353,7 @@ def _surpasses(scores: Array, held: pd.Series, labels: Labels) -> bool:
 
 
 def _ahead(scores: Array, others: Array, errors: float = 1.0) -> bool:
-    """Whether the total of ``scores - others`` exceeds 3 nats, and also its standard error times ``errors``."""
+    """Whether the sum of ``scores - others`` exceeds both 3 nats and ``errors`` times the standard error of the sum."""
     gains = scores - others
     return bool(gains.sum() > max(3.0, errors * standard_error(gains, np.ones(len(gains)))))
 

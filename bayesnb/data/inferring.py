@@ -164,7 +164,7 @@ def together_name(family: Family) -> str:
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """For each family that reads several columns together, make one feature of all its columns."""
+    """Make one feature of all columns of the same family, for each family that reads several columns together."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found

@@ -250,7 +250,7 @@ def _numbers_of_one_unit(texts: Collection[str], unit: str = "") -> tuple[Number
 
 
 def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Number, ...]:
-    """The ``Number`` readings for numbers with a unit or other text around them; some numbers may lack the unit.
+    """The ``Number`` readings that fit numbers with a unit, or with other text before or after; some may lack the unit.
 
     ``identifying``: whether nearly every row has a different cell.
     """
@@ -748,8 +748,8 @@ class Choices(Reading):
     separator : str, optional
         The text that separates two options; inferred from the cells by default.
     options : sequence of str, optional
-        The options; by default the options in the rows of the first fit. Other options are ignored. A cell with only
-        other options counts as missing, because it may hold a known option in another spelling. An empty text means
+        The options; by default the options in the rows of the first fit. Other options are ignored. A cell that lists
+        only other options counts as missing, because these may be other spellings of known options. An empty text means
         that no option was chosen.
 
     Notes

@@ -375,7 +375,7 @@ def engine_of(source: Any) -> str | None:
 
 
 def streams(source: Any) -> bool:
-    """Whether a source is read in parts."""
+    """Whether a source, such as an iterator of frames, is read in parts."""
     if isinstance(source, IN_MEMORY):
         return False
     return isinstance(source, str | os.PathLike | Iterator) or engine_of(source) is not None

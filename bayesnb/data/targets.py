@@ -300,7 +300,7 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """The sorted union of ``classes`` and ``names``."""
+    """The sorted union of the classes in ``classes`` and ``names``."""
     known = dict.fromkeys(classes.tolist())
     extra = [name for name in dict.fromkeys(names) if name not in known]
     one_type = len({type(name) for name in extra}) == 1

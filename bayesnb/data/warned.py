@@ -236,7 +236,7 @@ def rows_with_far_numbers(schema: Schema, statistics: Statistics, table: Table) 
 
 
 def mean_and_sd(schema: Schema, name: Any, mean: float, sd: float) -> str:
-    """A mean and a standard deviation as text: two numbers, or a date and a number of days."""
+    """The mean and the standard deviation of a column as text: two numbers, or a date and a number of days."""
     if (date := schema.dates.get(name)) is None:
         return f"{mean:.4g}, sd {sd:.2g}"
     return f"{date.written(date.rounded(np.array([mean]), sd < 1))[0]}, sd {float(f'{sd:.2g}'):g} {date.unit}"

@@ -65,7 +65,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """For each block, the moments of its columns and all earlier columns, from rows complete in these columns."""
+    """For each block, the moments of its columns and of all earlier columns, from rows in which all these are known."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]

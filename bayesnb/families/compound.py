@@ -99,7 +99,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """For each part, the cells that it reads, (row, column); other cells become NaN, or -1 for integers."""
+        """Per part, an array (row, column) with the cells that it reads; other cells are NaN, or -1 for integers."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:

@@ -303,7 +303,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """Draws of log p(x | θ) in one class, (draw, row), where θ is given the data and ``t`` copies of the row."""
+        """Draws of log p(x | θ) in one class, (draw, row), with θ drawn given the data and ``t`` copies of the row."""
         x, within = self.read(x)
         total = np.zeros((common.draws, x.shape[0], 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, 1, common.draws):

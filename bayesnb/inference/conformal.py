@@ -42,7 +42,7 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Array:
-    """How many known rows are more unusual, how many equally unusual, and how many in total, (3, new row, class)."""
+    """The numbers of known rows that are more unusual, that are equally unusual, and in total, (3, new row, class)."""
     # ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``,
     # (row,), are the classes and whole-number weights of the known rows.
     found = np.zeros((3, *new.shape))
@@ -93,7 +93,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """A feature's log densities of learned rows before and after learning a new row, and of the new row."""
+    """Log densities of a feature: of learned rows before and after learning a new row, and of the new row."""
     # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
     # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
     # out of its own class. The third array is the log density of the new row given D, (1, class).

@@ -26,7 +26,7 @@ type Module = Literal["checks", "deploy", "design", "draws", "odds", "sets"]
 MODULES: Mapping[Module, str] = {
     "checks": "Checks of a fitted model's assumptions on given rows.",
     "deploy": "A fitted model in production: large tables, single rows, and new class frequencies.",
-    "design": "Decisions: which columns to ask for, which rows to label, the worth of more rows, and plug-in regret.",
+    "design": "Decisions: which columns to ask for, which rows to label, worth of more rows, regret of plug-ins.",
     "draws": "Draws from a fitted model: new rows, and class probabilities.",
     "odds": "The log-odds of a fitted model: moments, and coefficients if the log-odds are linear in the columns.",
     "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",

@@ -147,7 +147,7 @@ def _log_sum(a: float, b: float) -> float:
 
 @loop
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
-    """Write forests (draw, node) to ``found``; ``below``, (n + 1,), is a scratch array."""
+    """Write the parent of each node, (draw, node), to ``found``; ``below``, (n + 1,), is a scratch array."""
     # ``below`` is 2 for a new child of node k, 1 for a descendant of a new child, and 0 for all other nodes.
     n = found.shape[1]
     for d in range(len(found)):

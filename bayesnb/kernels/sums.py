@@ -102,8 +102,8 @@ def _add_stored(
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
     """Total weight of the rows with each value, (class, column, value).
 
-    A code of -1 is not counted; ``codes`` are (row, column). In a sparse matrix, stored cells are ones, and other cells
-    are zeros.
+    A code of -1 is not counted; ``codes`` are (row, column). In a sparse matrix, stored cells have the value 1, and all
+    other cells the value 0.
     """
     # Bytes hold 0 and 1. Their zeros are exact differences if no row has a fraction as its weight.
     if sparse.issparse(codes) or (codes.dtype == np.uint8 and n_values == 2 and (weight == 1).all()):

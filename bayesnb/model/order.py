@@ -126,7 +126,7 @@ def _spread(n: int, most: int) -> Array:
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """For each column, yield (rows with a known cell, codes of their cells, True if the codes are ordered)."""
+    """For each column, yield (rows with a known value, codes of these values, whether the codes are ordered)."""
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
         if place in bags:

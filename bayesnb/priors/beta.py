@@ -20,7 +20,7 @@ ONE, NONE = np.ones(()), np.zeros(())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beta(SimplexPrior):
-    """θ ~ Beta(α, β), the prior of a probability (BDA3 2.4): α imaginary ones and β imaginary zeros.
+    """θ ~ Beta(α, β), the prior of a probability (BDA3 2.4), worth α imaginary rows with the value 1, and β with 0.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Beta:
-        """A prior worth α ones and α zeros."""
+        """A prior worth α rows with the value 1, and α rows with the value 0."""
         return cls(alpha, alpha)
 
     @classmethod
@@ -61,7 +61,10 @@ class Beta(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
-        """A prior worth ``m`` rows with mean ``p``: after n ones in N rows, the mean is (n + m p) / (N + m)."""
+        """A prior worth ``m`` rows with mean ``p``.
+
+        If n of N rows have the value 1, the posterior mean is (n + m p) / (N + m).
+        """
         p = np.asarray(p, float)
         if not np.all((p >= 0) & (p <= 1)):
             raise ValueError(f"Expected p between 0 and 1; got {p!r}")
@@ -78,11 +81,11 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Beta:
-        """A prior worth ``n`` rows, whose mean is the share of ones in ``rows``."""
+        """A prior worth ``n`` rows, whose mean is the share of the value 1 in ``rows``."""
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
-        """Expand the prior to arrays (class, column); ``pooled`` is the share of ones in each column."""
+        """Expand the prior to arrays (class, column); ``pooled`` is the share of the value 1 in each column."""
         if self.per == "pooled":
             if pooled is None:
                 raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")

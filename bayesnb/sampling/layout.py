@@ -29,7 +29,7 @@ APART = 24
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns that share variables, or a single column with separate variables."""
+    """Columns that share their PyMC variables, or a single column with its own variables."""
 
     name: str  # the ending of the variables' names
     family: Family

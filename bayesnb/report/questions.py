@@ -243,7 +243,9 @@ def ledger(
     digits = parts.digits_of(pd.Series([sizes[-1], lower[-1], upper[-1]]))
     total = f"{sizes[-1]:+.{digits}f}"
     caption = f"{row}{parts.one_line(label)} against {parts.one_line(against)}: log-odds {total} {unit} in all"
-    frame = parts.readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown, kept), name="entry")))
+    frame = shown[["log_odds", "lower", "upper"]]
+    frame = frame.mask(frame.abs() < 5e-5, 0.0)  # Rounding errors of terms that sum to 0 are not shown.
+    frame = parts.readable(frame.set_axis(pd.Index(_named(shown, kept), name="entry")))
     yield parts.TablePart(frame, caption, folded, parts.Bars(sizes, lower, upper, label, against))
     if OFFSET in contributions.index:
         kinds = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name

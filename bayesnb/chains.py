@@ -93,7 +93,7 @@ GOOD_K = 0.7
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pareto-smoothed importance weights, with which posterior draws represent the posterior without one cell.
+    """Pareto-smoothed importance weights that make posterior draws represent the posterior without one table cell.
 
     The array ``weight`` (cell,) holds the sample weight of the row that contains each cell.
 

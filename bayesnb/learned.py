@@ -133,8 +133,8 @@ def believed(
 ) -> Classifier:  # fmt: skip
     """Build a classifier from ``learned``.
 
-    Target, EM result and powers of likelihoods come from an earlier classifier, ``before``. A feature with draws in
-    ``draws`` is not sampled again. ``others`` holds values of further classifier fields.
+    The class column, the result of EM and the powers of likelihoods come from an earlier classifier, ``before``. A
+    feature with draws in ``draws`` is not sampled again. ``others`` holds values of further classifier fields.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema

@@ -203,7 +203,9 @@ def sentences(parts: Iterable[Any]) -> Message | str:
 
 
 class RefusedError(ValueError):
-    """A value, a table or a model was refused. The error has the place, the value and a cure as attributes.
+    """A value, a table or a model was refused.
+
+    The attributes hold the place in the table, the refused value, and a suggested remedy (``cure``).
 
     Parameters
     ----------

@@ -49,9 +49,9 @@ def compare(
     Models with dependence are scored by 5-fold cross-validation, or 2-fold with 65,536 rows or more. With up to 600
     rows, --dependence auto is scored by the same held-out rows that determine the weights of the averaged models. If at
     most a fifth of all rows is scored, each model is fitted only once, to the rows that are not scored. --all adds all
-    scores, the family of each column, and the class probabilities of the row under each model (under naive Bayes, with
-    posterior intervals). A held-out row is predicted by models that have not learned it. --more shows how further rows
-    would improve the recommended model.
+    scores, and the family of each column. --all also adds the class probabilities of the row under each model; those of
+    naive Bayes have posterior intervals. A held-out row is predicted by models that have not learned it. --more shows
+    how further rows would improve the recommended model.
     """
     import numpy as np
 

@@ -124,8 +124,8 @@ def _of_row(
 ) -> tuple[pd.DataFrame, Any] | None:
     """Return (contributions, class probabilities) of the row before --set.
 
-    The contributions compare the same two classes as for the changed row. Return ``None`` if the model cannot read the
-    row before --set.
+    The contributions compare the two classes that are compared for the changed row. Return ``None`` if the model cannot
+    read the row before --set.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Warnings are about the row that is explained.

@@ -105,8 +105,8 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the specified or default dependence. Return the parameters and the model.
 
-    A specified dependence that cannot be added is an error. If the default, "auto", cannot be added, the reason is
-    printed on stderr.
+    If a dependence that the user specified cannot be added, an error is raised. If the default, "auto", cannot be
+    added, the reason is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

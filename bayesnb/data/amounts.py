@@ -276,7 +276,7 @@ def number_in(text: str, decimal: str = ".") -> str:
 
 
 def with_other_mark(text: str, decimal: str) -> str:
-    """Swap points and commas in a number with the decimal mark ``decimal``."""
+    """Swap points and commas in a number whose decimal mark is ``decimal``."""
     found = measured(text)
     if found is None or decimal not in found.values:
         return text

@@ -110,7 +110,7 @@ class CsvLayout:
 
     @property
     def elsewhere(self) -> str:
-        """For a learned column whose texts fit both decimal marks: the mark that the table's other columns settle."""
+        """The decimal mark of a learned column whose texts fit both marks: the mark that other columns need."""
         both = self.known.needed | self.known.few
         return min(both) if len(both) == 1 and self.of_texts is None else self.known.settled
 

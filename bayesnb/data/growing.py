@@ -219,10 +219,10 @@ def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Featur
 
 
 def without_unused(schema: Schema, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-    """Drop words and levels that no longer occur, with their statistics. With ``words=True``, drop only words.
+    """Drop words and levels that no longer occur, with their statistics.
 
-    A level is kept if the column's type, level order or prior names the level. If no level of a column occurs, all
-    levels are kept.
+    If ``words`` is true, drop only words, and keep all levels. A level is kept if the column's type, level order or
+    prior names the level. If no level of a column occurs, all levels are kept.
     """
     features, kept = dict(schema.features), dict(statistics.features)
     for name, feature in schema.features.items():

@@ -225,7 +225,7 @@ class Gains:
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
-    """Compare a Gaussian with each family in ``levels`` and, if ``counted`` is true, with the families of counts.
+    """Compare a Gaussian with the families in ``levels`` and, if ``counted`` is true, with the families of counts.
 
     A hurdle family (with a separate probability of 0) is chosen only if it is clearly better than the other families of
     counts.

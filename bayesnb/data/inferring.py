@@ -131,7 +131,7 @@ def _indicators(
 
 
 def name_of(what: Any) -> str:
-    """The name of the feature that flags the missing cells of the feature or column ``what``."""
+    """The name of the feature that tells which cells of ``what``, a feature or column, are missing."""
     return f"{what} is missing"
 
 
@@ -253,7 +253,7 @@ def _require_ordinary_prior(family: Family) -> None:
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
     """Select the entries of ``features`` whose columns are all in the table.
 
-    If only some columns of an entry are in the table, the entry is left out, except that a bag of words keeps these
+    An entry with only some of its columns in the table is left out, unless it is a bag of words, which keeps these
     columns.
 
     Raises

@@ -70,7 +70,7 @@ class Reading(ABC):
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The reading as Python code, and as text after "COL=" in a command-line option."""
+        """How to specify this reading: as Python code, and as text after "COL=" on the command line."""
 
     @property
     @abstractmethod
@@ -252,7 +252,7 @@ def _numbers_of_one_unit(texts: Collection[str], unit: str = "") -> tuple[Number
 def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Number, ...]:
     """The ``Number`` readings that fit numbers with a unit, or with other text before or after; some may lack the unit.
 
-    ``identifying``: whether nearly every row has a different cell.
+    ``identifying`` is true if nearly every row has a different cell.
     """
     texts = [cell if isinstance(cell, str) else "1" for cell in cells]
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -385,7 +385,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Count the numbers, bounds and other texts in a column of mostly numbers and some bounds; {} for other columns."""
+    """Counts of numbers, bounds and other texts, if a column holds mostly numbers and some bounds; otherwise {}."""
     texts, others, _ = _texts_and_others(column)
     held = _counted(texts, len(others))
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))

@@ -241,7 +241,7 @@ class Forests:
         """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
 
         ``counted``, (row, column), is true if ``counts`` includes the row's value in the column. If ``changes`` is
-        true, return the amount that each row adds to the log edge weights, not the log ratios.
+        true, return the amount that each row adds to the log weight of each edge instead.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):

@@ -47,8 +47,9 @@ def learn(
     Raises
     ------
     NoExponentsError
-        If a feature has no exact leave-one-out, a term is not finite, or over half of the rows are the only row of
-        their class; if the total row weight, or the number of exponents or columns, is too large.
+        If a feature does not support exact leave-one-out, or a log-likelihood term is not finite. If over half of the
+        rows are the only row of their class. If the total row weight, the number of exponents or the number of columns
+        is too large.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -155,7 +156,7 @@ class _Learning:
     def held_out(self, before: Members) -> HeldOutRows:
         """Predict held-out rows by each model of a model average.
 
-        For each fold, everything except the trees is learned again without the fold.
+        For each fold, everything except the trees is learned again without the rows of the fold.
         """
         posterior, order, few = self.posterior.with_default_class_prior(), self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)

@@ -99,7 +99,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """Per part, an array (row, column) with the cells that it reads; other cells are NaN, or -1 for integers."""
+        """One array (row, column) per part, with the cells that this part reads; other cells are NaN or -1."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:

@@ -415,7 +415,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return log_likelihood.sum() + shared(self.log_base(s).sum())
 
     def pymc_read(self, x: Column) -> tuple[Column, Array | None]:
-        """Data for ``pymc_cells``: the output of ``read``, or (x, None) for untransformed cells."""
+        """Data for :meth:`pymc_cells`: transformed cells and their log Jacobian (from :meth:`read`), or (x, None)."""
         return self.read(x)
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:

@@ -83,7 +83,7 @@ class Dyadic:
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
-        """The intervals between given edges, split recursively at the middle edge."""
+        """Make intervals from given edges, by splitting repeatedly at the middle edge."""
         inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")

@@ -208,11 +208,11 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """Leave-one-out log predictive densities (row, class); ``None`` if a row affects its own class only."""
+        """Leave-one-out log predictive densities (row, class); ``None`` if a row affects the posterior of one class."""
         return None
 
     def constant(self, s: S) -> Array:
-        """Positions of the columns with a single value, in families in which the prior of such a column uses all rows.
+        """Positions of columns with a single value; empty unless the prior of such a column uses rows of all classes.
 
         A column with a single value then has the same predictive distribution in every class, even if a row is left
         out.

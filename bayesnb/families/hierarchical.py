@@ -46,7 +46,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of each class to the open model, given the common variables."""
+        """Add the variables of each class to the open PyMC model; the variables that the classes share are given."""
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:

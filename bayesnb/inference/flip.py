@@ -31,7 +31,7 @@ POWERS = np.linspace(0, 10, 41)
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class, grouped by two patterns: missing cells, and cells equal to the predicted row's."""
+    """The learned rows of a class, grouped by which cells are missing, and which equal those of the predicted row."""
 
     # ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1
     # if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts
@@ -355,7 +355,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that, applied to all priors, changes the prediction; NaN if there is no such power."""
+    """The power nearest to 1 that, applied to all priors, changes the prediction; NaN if no power changes it."""
     from scipy.optimize import brentq
 
     every, fixed = factors(classifier.posterior, asked, classifier.estimate, "rows")

@@ -221,7 +221,7 @@ class Query:
                 self._add_table(column, values, densities, self._beyond(of, feature, j, densities, power))
 
     def _add_table(self, column: Any, values: Sequence[Any], densities: Array, beyond: Sequence[str]) -> None:
-        """Add SQL that looks up a cell's log density, or evaluates ``beyond`` if the cell is not among ``values``."""
+        """Add SQL for the log density of a cell: looked up if ``values`` lists the cell, otherwise ``beyond``."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)

@@ -243,8 +243,8 @@ def _moments(
 ) -> Array:
     """The sums of :func:`moments` for one block of rows. ``near`` (class, column) holds v; ``None`` means 0.
 
-    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. If ``last`` is given, rows
-    are padded with zeros to its length, and ``last`` is overwritten.
+    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. If the buffer ``last`` is
+    given, each row is extended to its length; the sums of the added cells have no meaning.
     """
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.

@@ -383,7 +383,7 @@ class Posterior:
 
     @cached_property
     def pieces(self) -> list[stacks.Piece]:
-        """The families and posteriors of all columns, in one piece per column.
+        """The family and the posterior of each column, as one piece per column.
 
         A feature whose columns share parameters is one piece.
         """
@@ -435,7 +435,7 @@ class Posterior:
         return self.with_class_prior(Dirichlet())
 
     def change_of_prior(self) -> Array:
-        """Log class probabilities, (class,), minus the log class probabilities under the default class prior."""
+        """The log class probabilities, (class,), minus those under the default class prior."""
         return self.log_label - self.with_default_class_prior().log_label
 
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     Returns
     -------
     Figure
-        One point per check, the worst on top: the distance of the observed value from the mean of replicated tables, in
-        standard deviations. In 19 of 20 replicated tables, all checks lie in the grey band.
+        One point per check, the worst check on top. The point shows the distance of the observed value from the mean of
+        replicated tables, in standard deviations. In 19 of 20 replicated tables, all checks lie in the grey band.
 
     Raises
     ------

@@ -30,8 +30,8 @@ PANELS = 24
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
     """Decorate a plot function so that it checks its first argument.
 
-    The error suggests the code in ``written`` instead. ``held`` names columns or attributes that the first argument
-    must have. If ``held`` is empty, the first argument must be a frame or a numeric array.
+    The error message suggests passing the expression in ``written`` instead. ``held`` names columns or attributes that
+    the first argument must have. If ``held`` is empty, the first argument must be a frame or a numeric array.
     """
 
     def checked(plot: Plot) -> Plot:

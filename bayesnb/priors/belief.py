@@ -280,7 +280,7 @@ class Prior(Belief):
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of the log-likelihood of data d minus :meth:`peak`, (draw, row, class, ...)."""
+        """Draws of the log-likelihood of data d, minus its maximum (:meth:`peak`), (draw, row, class, ...)."""
 
     @staticmethod
     @abstractmethod

@@ -407,7 +407,7 @@ class RoundedNormal(Prior):
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Means and variances of μ and τ, on a scale with prior mean 0 and interval length 1."""
+        """Means and variances of μ and τ, on a scale on which the prior mean is 0 and the interval length 1."""
 
         def of(nodes: Nodes) -> list[float]:
             weight, mu, tau = np.exp(nodes.log_weight), nodes.mu, np.exp(-2 * nodes.log_sd)[:, None]

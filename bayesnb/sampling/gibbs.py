@@ -150,7 +150,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group features with the same family and settings."""
+    """Yield the features in groups that have the same family and settings."""
     alike = stacks.stacked(alone.model.features, alone.features)
     for names, part in stacks.each(alike, n_rows, lambda *part: part, alone.statistics.about, data):
         family, believed, x = part

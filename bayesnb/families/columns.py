@@ -219,7 +219,7 @@ class Coded:
     @property
     def n_levels(self) -> int:
         """The largest number of levels in any column, at least 1."""
-        return max([1, *map(len, self.levels)])
+        return widest(self.levels)
 
     def missing(self) -> Array:
         return self.codes < 0

@@ -442,8 +442,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         x, within = self.read(x)
         (d, log_h), known = self.said(dense(x)), known_cells(dense(x))
         d, log_h = of_known(d, known), np.where(known, log_h - self.conjugate.peak(*of_known(d, known)), 0.0)
-        total = (self.conjugate.pymc_likelihood(theta, *d) + log_h).sum(-1)
-        return total if within is None else total + within.sum(-1, keepdims=True)
+        return _with((self.conjugate.pymc_likelihood(theta, *d) + log_h).sum(-1), within)
 
 
 def _with(total: Array, within: Array | None) -> Array:

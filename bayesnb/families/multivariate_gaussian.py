@@ -108,10 +108,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
                 found[:, c] = log_student_without_square(posterior.at(c), cells, own_gap, square, weight * (codes == c))
 
         total = written(np.zeros((len(x), labels.n)), part, _blocks(x))
-        total = np.where(np.isnan(x[:, :1]), 0.0, total)
-        if (lost := np.isnan(total)).any():
-            raise ImproperError(ROUNDED, (int(labels.codes[lost.any(1)][0]),))
-        return total
+        return _kept(np.where(np.isnan(x[:, :1]), 0.0, total), labels)
 
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         mu, low, precision = theta["mu"], np.broadcast_to(theta["low"], theta["mu"].shape), theta["precision"]
@@ -352,9 +349,7 @@ class SharedGaussian(MultivariateGaussian):
             for c in {*range(labels.n)} - {int(k)}:
                 other = posterior.at(c)._with(dof=own.dof - weight, share=1.0)
                 total[rows, c] = log_student_without_square(other, part, gap, square, np.zeros(len(rows)))
-        if (lost := np.isnan(total)).any():
-            raise ImproperError(ROUNDED, (int(labels.codes[lost.any(1)][0]),))
-        return total
+        return _kept(total, labels)
 
     def pymc_prior(self, *_: Any) -> NoReturn:
         raise ValueError("SharedGaussian, whose classes share a covariance, is not written in PyMC")
@@ -365,3 +360,10 @@ def _require_whole(x: Array) -> None:
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(f"row {row} has no value in column {column} of its block: a block learns only from whole rows")
+
+
+def _kept(log_p: Array, labels: Labels) -> Array:
+    """The densities ``log_p``, (row, class); raise an error if rounding has destroyed one."""
+    if (lost := np.isnan(log_p)).any():
+        raise ImproperError(ROUNDED, (int(labels.codes[lost.any(1)][0]),))
+    return log_p

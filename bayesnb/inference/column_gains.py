@@ -13,6 +13,7 @@ from bayesnb.data.targets import read_target
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.leave_one_out import terms_left_out
 from bayesnb.inference.questions import Shown, question
+from bayesnb.inference.scoring import entropies, own
 from bayesnb.model import DrawnPosterior, normalize, part_of
 from bayesnb.model.order import Order
 from bayesnb.priors import Array
@@ -69,15 +70,15 @@ def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = No
     if len(labels) > most:
         some = np.asarray(Order.under(classifier.posterior.model, data, labels).drawn(labels, most, 0)[0])
         data, labels = part_of(data, some), labels[some]
-    own, weight = labels.codes, labels.weight
+    codes, weight = labels.codes, labels.weight
     found = terms_left_out(classifier, data, labels.once()).to_numpy()
     # Further terms of a dependence, which follow those of the columns, are not used.
-    log_p = found.reshape(len(own), len(classifier.classes), -1)[:, :, : 1 + len(names)]
+    log_p = found.reshape(len(codes), len(classifier.classes), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)
     lines = []
     for k in range(1, log_p.shape[2]):
-        alone = _loss(prior, own) - _loss(prior + log_p[:, :, k], own)
-        without = _loss(whole - log_p[:, :, k], own) - _loss(whole, own)
+        alone = _loss(prior, codes) - _loss(prior + log_p[:, :, k], codes)
+        without = _loss(whole - log_p[:, :, k], codes) - _loss(whole, codes)
         lines.append((*_mean(alone, weight), *_mean(without, weight)))
     frame = pd.DataFrame(lines, pd.Index(names), ["alone", "alone_se", "without", "without_se"])
     frame = frame.sort_values("alone", ascending=False, kind="stable")
@@ -86,7 +87,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any, sample_weight: Any = No
 
 
 def _loss(log_joint: Array, codes: Array) -> Array:
-    return -log_softmax(log_joint, axis=1)[np.arange(len(codes)), codes]
+    return -own(log_softmax(log_joint, axis=1), codes)
 
 
 def _mean(gains: Array, weight: Array) -> tuple[float, float]:
@@ -131,7 +132,7 @@ def information(classifier: Classifier) -> tuple[float, dict[Any, float]]:
     if isinstance(whole, DrawnPosterior):
         return np.nan, dict.fromkeys(classifier.schema.features, np.nan)
     some, prior = np.arange(DRAWN), normalize(whole.only(()).log_predictive({}, 1))
-    entropy = float(_entropy(prior)[0])
+    entropy = float(entropies(prior)[0])
     for name, feature in classifier.schema.features.items():
         one = whole.only((name,))
         left = np.zeros(prior.shape[1])
@@ -141,12 +142,8 @@ def information(classifier: Classifier) -> tuple[float, dict[Any, float]]:
             for c in range(len(left)):
                 theta, rng = drawn.at((some, np.full(DRAWN, c))), copy.deepcopy(begun)
                 values = one.model.features[name].sample(theta.features[name], rng, whole.statistics.features[name])
-                left[c] = _entropy(normalize(one.log_predictive({name: feature.read(values)}, DRAWN))).mean()
+                left[c] = entropies(normalize(one.log_predictive({name: feature.read(values)}, DRAWN))).mean()
             found[name] = max(0.0, entropy - float(np.exp(prior[0]) @ left))
         except ValueError:
             found[name] = np.nan
     return entropy, found
-
-
-def _entropy(log_p: Array) -> Array:
-    return -(np.exp(log_p) * np.where(np.isneginf(log_p), 0.0, log_p)).sum(axis=1)

@@ -98,7 +98,7 @@ def loo(
         return terms_left_out(classifier, *classifier.learned(X, y, sample_weight, whole=True), refit, index_of(X))
     log_joint, codes, sampled = classifier.left_out(X, y, sample_weight, refit, whole=True)
     proba = np.exp(normalize(log_joint))
-    columns = {("log_density", ""): log_joint[np.arange(len(codes)), codes]}
+    columns = {("log_density", ""): own(log_joint, codes)}
     columns |= {("probability", label): proba[:, c] for c, label in enumerate(classifier.classes)}
     for name, found in sampled.items():
         named = enumerate(classifier.schema.features[name].columns)

@@ -354,16 +354,15 @@ def scorecard_of(
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
     """The contribution of the rows in ``some`` to the difference between the mean log loss and its expectation."""
-    entropy = -(np.exp(log_proba) * np.where(log_proba > -np.inf, log_proba, 0.0)).sum(axis=1)
-    return float((-scoring.own(log_proba, codes) - entropy)[some].sum() / len(codes))
+    return float((-scoring.own(log_proba, codes) - scoring.entropies(log_proba))[some].sum() / len(codes))
 
 
 def _excess_loss(log_proba: Array, codes: Array) -> float:
     """The log loss minus its expectation, after the class prior was changed to fit the class counts of the rows."""
     # These numbers are those of maximum likelihood, with which each class has its number of rows. They are found by
     # iterative scaling (Darroch and Ratcliff 1972).
-    own, n = np.arange(len(codes)), np.bincount(codes, minlength=log_proba.shape[1])
-    if not np.isfinite(log_proba[own, codes]).all():
+    n = np.bincount(codes, minlength=log_proba.shape[1])
+    if not np.isfinite(scoring.own(log_proba, codes)).all():
         return np.inf
     for _ in range(STEPS):
         with np.errstate(invalid="ignore"):
@@ -371,8 +370,7 @@ def _excess_loss(log_proba: Array, codes: Array) -> float:
         log_proba = normalize(log_proba + np.where(n > 0, factor, -np.inf))
         if np.abs(factor[n > 0]).max() < TOLERANCE:
             break
-    p = np.exp(log_proba)
-    return float((p * np.where(p > 0, log_proba, 0.0)).sum(axis=1).mean() - log_proba[own, codes].mean())
+    return float(-scoring.entropies(log_proba).mean() - scoring.own(log_proba, codes).mean())
 
 
 def _ends(drawn: Array, prob: float) -> tuple[float, float]:
@@ -439,7 +437,6 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
     # For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and
     # 1 - Σ p². The expected calibration error is a mean over simulations.
     proba = np.exp(log_proba)
-    entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)
     confidence = proba.max(axis=1)
     bin_of, _, bins = scoring.calibration_gaps(log_proba, np.zeros(len(proba), int))
     if len(proba) > GROUPS:
@@ -452,7 +449,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
         ece = float(np.abs(gaps).sum(axis=1).mean() / len(proba))
     return {
         "accuracy": float(confidence.mean()),
-        "log_loss": float(entropy.mean()),
+        "log_loss": float(scoring.entropies(log_proba).mean()),
         "brier": float((1 - (proba**2).sum(axis=1)).mean()),
         "ece": ece,
     }

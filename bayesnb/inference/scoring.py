@@ -105,6 +105,11 @@ def log_proba_of(log_joint: Array) -> Array:
     return log_proba
 
 
+def entropies(log_proba: Array) -> Array:
+    """The entropy of the class probabilities of each row, in nats, (row,)."""
+    return -(np.exp(log_proba) * np.where(np.isneginf(log_proba), 0.0, log_proba)).sum(axis=1)
+
+
 def own(values: Array, codes: Array) -> Array:
     """For each row, the value in the column of its class."""
     return values[np.arange(len(codes)), codes]

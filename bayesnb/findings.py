@@ -445,7 +445,7 @@ def _examined(
     found = _alike_in_zeros(frame[[name for name in frame if name != target]], found)
     found += _of_reading(layouts, rows)
     found += _codes(whole, target) if layouts else ()
-    found += _same(frame, target)
+    found += [*_same(frame, target), *_cases(whole, target)]
     if target is not None and target in frame.columns:
         found += [*_target(frame[target].dropna()), *copies_in(whole)]
         # Dates and other columns that become several features are not in ``frame``.
@@ -1414,6 +1414,33 @@ def copies_in(frame: pd.DataFrame) -> Iterator[Remark]:
         said = f"{copies:,} row{'s repeat' if copies > 1 else ' repeats'} an earlier row in all columns"
         said += ": drop copies of the same case, because the copy of a row that is scored may have been learned"
         yield Remark(None, said, True)
+
+
+def _cases(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """A question about whole numbers that may count the cases of each row, as in a table of counts."""
+    # If n independent rows have m possible values, all of them are different with probability at most m! / (m-n)! m^n,
+    # whatever the distribution of the rows is. This is small only if m < n^2, so only if few columns are not constant.
+    n = len(frame)
+    if n < 2 or frame.shape[1] > 2 + 2 * np.log2(n):
+        return
+    values = np.log(frame.apply(_possible))
+    for name in frame:
+        m, x = np.exp(min(values.drop(name).sum(), 100.0)), frame[name]
+        improbable = n <= round(m) < n * n and np.log1p(-np.arange(n) / round(m)).sum() < np.log(0.001)
+        numeric = types.is_numeric_dtype(x.dtype) and x.max() > 1
+        if improbable and numeric and name != target and x.min() >= 0 and (x % 1 == 0).all():
+            rows_numbered = x.is_unique and x.max() - x.min() == n - 1
+            if not rows_numbered and not frame.drop(columns=name).duplicated().any():
+                use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
+                said = "no two rows are equal without it, as in a table of counts: if a number is how many cases its "
+                yield Remark(name, Message(said + "row stands for, {use}", use=use), asks=True)
+
+
+def _possible(cells: pd.Series) -> float:
+    # The number of different values, also of those that no row has (Chao 1984).
+    counts = cells.value_counts(dropna=False)
+    once, twice = ((counts == times).sum() for times in (1, 2))
+    return len(counts) + once * (once - 1) / (2 * (twice + 1))
 
 
 def copies_by_weight(frame: pd.DataFrame, column: Any) -> Iterator[Remark]:

@@ -291,6 +291,37 @@ def test_levels_that_share_a_word_with_a_scale_have_no_order(levels):
     assert "ordered answers" not in str(found)
 
 
+def test_a_column_that_counts_the_cases_of_each_row_is_asked_about_whatever_its_name_and_no_other_is(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    cases = pd.DataFrame({name: rng.integers(0, k, 2000) for name, k in [("cabin", 4), ("sex", 2), ("y", 2)]})
+    said = "no two rows are equal without it, as in a table of counts"
+    for name in ("n_obs", "age"):
+        table = cases.value_counts().rename(name).reset_index()
+        table["y"] = table["y"].map({0: "no", 1: "yes"})
+        for held in (table, table[::-1], table[table.columns[::-1]], table.to_dict("list")):
+            of_counts = [remark.column for remark in nb.inspect(held, "y").remarks if said in str(remark.said)]
+            assert of_counts == [name]
+    # Rows of cases, of cases with a weight called so, and of a full factorial design whose factors are whole numbers.
+    weighted = cases.assign(weight=rng.integers(1, 9, 2000))
+    design = pd.DataFrame([(a, b, c) for a in range(1, 4) for b in range(1, 5) for c in range(6)], columns=[*"abc"])
+    numbers = weighted.assign(x=rng.normal(size=2000), y=rng.integers(0, 300, 2000))
+    for other in (
+        cases,
+        weighted,
+        weighted[:50],
+        numbers,
+        numbers[["x", "weight", "y"]],
+        design.assign(y=design.a > 2),
+    ):
+        assert said not in str(nb.inspect(other, "y"))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    asked = ("inspect", tmp_path / "t.csv", "--target", "y")
+    out = " ".join(run(capsys, *asked)[1].split())
+    assert f"age: {said}: if a number is how many cases its row stands for, --weight age" in out
+    for answer in (("--weight", "age"), ("--feature", "age=poisson")):
+        assert said not in " ".join(run(capsys, *asked, *answer)[1].split())
+
+
 def test_equal_remarks_about_several_columns_are_one_line_of_the_screens_and_stay_one_row_each_in_the_table(
     tmp_path, capsys
 ):

@@ -677,7 +677,7 @@ def test_dates_that_are_filled_in_or_drawn_are_written_as_in_the_table(table, fo
     clf = BayesianNB({"day": Date("elapsed", "month")}, random_state=0).fit(X, y)
     filled = deploy.fill_in(clf, X[:3].drop(columns="day")).xs("elapsed of day", level="column")
     drawn = draws.sample(clf, 50)
-    assert drawn.columns.tolist() == ["y", "age", "day"]
+    assert drawn.columns.tolist() == ["outcome", "age", "day"]
     written = pd.to_datetime(
         pd.concat([filled["value"], filled["lower"], drawn["day"]]), format=FORMS[form] or "%Y-%m-%d"
     )

@@ -10,6 +10,7 @@ from .data.warned import TargetColumnWarning as TargetColumnWarning
 from .data.warned import UnlabelledRowsWarning as UnlabelledRowsWarning
 from .data.warned import UnseenLevelWarning as UnseenLevelWarning
 from .inference.classifier import FarRowError as FarRowError
+from .inference.later_dates import LaterDatesWarning as LaterDatesWarning
 from .model import ImpossibleRowError as ImpossibleRowError
 from .model import NoClosedFormError as NoClosedFormError
 from .modelfile.container import ModelFileError as ModelFileError

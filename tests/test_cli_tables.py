@@ -13,6 +13,7 @@ import pytest
 from conftest import run
 from numpy.testing import assert_allclose
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, load
 from bayesnb.families import LogNormal
 from bayesnb.findings import examine
@@ -383,6 +384,28 @@ def test_commands_that_predict_warn_once_if_later_dates_change_the_prediction(
         assert LATER in done("explain", "m.bayesnb", "--row", "ordered=03.05.2026")[1]
         assert LATER not in done("explain", "m.bayesnb", "--row", "ordered=03.05.2024")[1]
         assert LATER not in done("explain", "m.bayesnb", "--row", "size=1")[1]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.parametrize("dependence", [None, "auto"])
+@pytest.mark.parametrize(
+    "family", [None, LogNormal(), nb.families.GaussianKnownVariance(nb.priors.Normal(19_700, 1e6), variance=4e4)]
+)
+def test_predictions_in_python_warn_of_later_dates_too(family, dependence, typed):
+    then, same, later = (dated(*each) for each in ((400, 0, 1.0), (120, 1, 1.0), (120, 2, 1.0, 1000, 90)))
+    if typed:
+        each = ((t, pd.to_datetime(t["ordered"], format="%d.%m.%Y")) for t in (then, same, later))
+        then, same, later = (table.assign(ordered=days) for table, days in each)
+    features = {"ordered": nb.Date(format="dmy")} | ({} if family is None else {"elapsed of ordered": family})
+    clf = BayesianNB(features, dependence=dependence).fit(then, "kind")
+    with pytest.warns(nb.errors.LaterDatesWarning, match=f"^column 'ordered': 100% of the dates are {LATER}") as said:
+        clf.predict_proba(later)
+    assert len(said) == 1
+    with pytest.warns(nb.errors.LaterDatesWarning) as again:
+        clf.predict(later[::-1].reset_index(drop=True))
+    assert str(again[0].message) == str(said[0].message)
+    for rows in (same, later[:9], later.assign(ordered=None)):  # Single rows are predicted without the check.
+        clf.predict_proba(rows)
 
 
 def test_numbers_of_days_far_from_the_learned_dates_are_shown_as_dates(done, tmp_path, monkeypatch):

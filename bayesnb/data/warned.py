@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -26,7 +26,7 @@ from bayesnb.model import Data, Statistics
 from bayesnb.model.stacks import whole_parts
 from bayesnb.numerics import log
 from bayesnb.priors import Array
-from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.moments import Centred, Moments
 from bayesnb.wording import Cure, Message, Spelled, TableRemark, nearest, warn
 
 
@@ -198,10 +198,17 @@ FEWEST_KNOWN = 10
 """Fewest learned numbers of such a column. Among fewer, a small standard deviation may be chance."""
 
 
-def gaussian_columns(schema: Schema, statistics: Statistics, table: Table) -> Iterator[tuple[Any, Any, float, float]]:
-    """For each Gaussian column of the table, yield its feature, its name, and the learned mean and sd."""
+def normal_columns(
+    schema: Schema, statistics: Statistics, columns: Collection[Any], families: type | tuple[type, ...]
+) -> Iterator[tuple[Any, Any, float, float]]:
+    """For each of ``columns`` with one of the Normal ``families``, yield its feature, its name, and the mean and sd.
+
+    These are the learned mean and sd of the transformed numbers, such as logarithms.
+    """
     for name, feature in schema.features.items():
-        if not isinstance(feature.family, Gaussian) or not isinstance(moments := statistics.features[name], Moments):
+        if not isinstance(feature.family, families) or not any(column in columns for column in feature.columns):
+            continue
+        if not isinstance(moments := statistics.features[name], Centred):
             continue
         # Plain floats suffice for this threshold; the exact sums of of_columns take half as long as learning 100 rows.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -212,7 +219,7 @@ def gaussian_columns(schema: Schema, statistics: Statistics, table: Table) -> It
             variances += moments.own(moments.scatter).sum(axis=0) / np.where(known > 0, known, 1.0)
         known = np.broadcast_to(known, means.shape)
         for column, n, mean, variance in zip(feature.columns, known, means, variances, strict=True):
-            if column not in table.place or n < FEWEST_KNOWN or not variance > 0:
+            if column not in columns or n < FEWEST_KNOWN or not variance > 0:
                 continue
             yield name, column, mean, np.sqrt(variance)
 
@@ -221,7 +228,7 @@ def far_numbers(
     schema: Schema, statistics: Statistics, table: Table
 ) -> Iterator[tuple[Any, tuple[float, float], Array, Array]]:
     """For each Gaussian column with numbers far from its mean, yield its name, mean and sd, its cells, and a mask."""
-    for _, column, mean, sd in gaussian_columns(schema, statistics, table):
+    for _, column, mean, sd in normal_columns(schema, statistics, table.place, Gaussian):
         x = table.column(column).reals()
         with np.errstate(over="ignore"):
             far = np.abs(x - mean) > FAR * sd

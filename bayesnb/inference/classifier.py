@@ -22,6 +22,7 @@ from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import LeftOut
 from bayesnb.inference.believed import Believed
+from bayesnb.inference.later_dates import warn_of_later_dates
 from bayesnb.inference.methods import FittedModel
 from bayesnb.model import Data, DrawnPosterior, Estimate, Evidence, ImpossibleRowError, Posterior, Statistics
 from bayesnb.priors import Array
@@ -122,11 +123,14 @@ class Classifier(FittedModel):
             raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
         return np.array(self.schema.raw, object)
 
-    def read(self, X: Any) -> tuple[Data, int]:
-        """The encoded columns of a table, and its number of rows."""
+    def read(self, X: Any, predicts: bool = False) -> tuple[Data, int]:
+        """The encoded columns of a table, and its number of rows; if ``predicts`` is true, warn of later dates."""
         table = self.schema.table_of(X)
         self.believed.posterior.warn_of_chains()
-        return self.encoded_table(table), table.n_rows
+        data = self.encoded_table(table)
+        if predicts and self.schema.readings:
+            warn_of_later_dates(self, table, data)
+        return data, table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
         """Encode the result of :meth:`Schema.table_of`, and warn about unseen levels and unknown words."""

@@ -36,7 +36,7 @@ def predict(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    log_joint = classifier.believed.log_joint(*classifier.read(X))
+    log_joint = classifier.believed.log_joint(*classifier.read(X, predicts=True))
     normalize(log_joint)
     return classifier.classes[log_joint.argmax(axis=1)]
 
@@ -64,7 +64,7 @@ def predict_proba(classifier: Classifier, X: Any) -> Array:
     array([[0.704, 0.296],
            [0.847, 0.153]])
     """
-    joint = classifier.believed.log_joint(*classifier.read(X))
+    joint = classifier.believed.log_joint(*classifier.read(X, predicts=True))
     return normalize(joint, log=False, out=joint)
 
 
@@ -85,7 +85,7 @@ def predict_log_proba(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict_log_proba(X[:1]).round(3)
     array([[-0.351, -1.218]])
     """
-    return normalize(classifier.believed.log_joint(*classifier.read(X)))
+    return normalize(classifier.believed.log_joint(*classifier.read(X, predicts=True)))
 
 
 @question("how probable each row is with each class", "predict")

@@ -317,7 +317,7 @@ def with_exponents(
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """Add to a classifier the kind of dependence that the audit recommends, ``advice``."""
+    """Add the dependence that the audit recommends, ``advice``, to a classifier."""
     if advice is None:
         return before
     settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)

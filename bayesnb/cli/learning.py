@@ -123,9 +123,9 @@ def update(model: str, more: str, **given: Any) -> int:
     With --dependence none, the result is as if the model had learned all rows from the start. With any other
     --dependence, the learned exponents (powers of likelihoods), bin edges and model weights do not change. The old file
     stays until the new file is complete. If another process changes the file meanwhile, the rows are added to the
-    changed model; rows from stdin cannot be read again, so the command then fails and writes nothing. Before the file
-    is replaced, the command warns of numbers that are far from the learned numbers, because they may be in another
-    unit. The rows are learned all the same; `forget` removes them.
+    changed model. Rows from stdin cannot be read again, so in this case the command fails and writes nothing. Before
+    the file is replaced, the command warns of numbers that are far from the learned numbers, because they may be in
+    another unit. The rows are learned all the same; `forget` removes them.
     """
     return _changed("with_rows", model, more, **given)
 

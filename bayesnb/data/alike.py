@@ -1,4 +1,4 @@
-"""Give each column the same family in two summaries or models.
+"""Reconcile the families of columns in two summaries or models.
 
 A column with values in only one summary gets the family from this summary. A column of 0 and 1 can later become a
 column of numbers, because the counts of 0 and 1 determine every sum over the column's values.

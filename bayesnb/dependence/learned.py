@@ -227,8 +227,8 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
 
-        In a model average, each draw comes from one member. The draw's class probabilities are mixed with the class
-        frequencies. The ratio of this mixture to the class frequencies is raised to ``power``.
+        In a model average, each draw comes from one of the averaged models. The draw's class probabilities are mixed
+        with the class frequencies. The ratio of this mixture to the class frequencies is raised to ``power``.
         """
         exponents = self.dependence.exponents
         joint = self._log_joint_of_members(data, n_rows) + offset

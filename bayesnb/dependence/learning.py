@@ -302,7 +302,7 @@ def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, 
     Each of the two sets of weights has prior probability 1/2. Posterior probabilities follow from the models' label
     probabilities ``likely``, (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row,
     average, model), holds weights estimated from folds without the row. The second set gives the weights of these
-    models to naive Bayes. Both sets have the same weight of class frequencies.
+    models to naive Bayes. The model of class frequencies has the same weight in both sets.
     """
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 

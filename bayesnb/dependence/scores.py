@@ -68,7 +68,7 @@ class Spread:
     def within(self, own: Layout, other: Layout) -> Spread:
         """Convert parameters from one layout (``own``) to another (``other``), which begins with the same terms.
 
-        Parameters that only the second layout has are 0.
+        Parameters that the layout ``own`` lacks are 0.
         """
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 

@@ -356,7 +356,7 @@ NO_MODE = "a mixture of families has no mode in closed form, and no maximum of t
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """In each class and column, all values come from one family, but it is unknown which.
+    """In each class and column, all values come from a single family, but it is unknown from which one.
 
     In a mixture distribution, by contrast, each value may come from a different family.
 

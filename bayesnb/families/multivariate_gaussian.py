@@ -26,8 +26,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     The model is quadratic discriminant analysis with the parameters integrated out: one covariance per class, and a
     multivariate Student-t as the predictive distribution. The default prior is :meth:`NormalWishart.shared`. In rows to
-    predict, missing cells are integrated out. In each learned row, either all cells must be known or all cells must be
-    missing.
+    predict, missing cells are integrated out. A learned row must have values in all columns, or in no column.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class Check:
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """The checks for one class, and their test statistics, as they are and scaled, (2, table, check)."""
+    """The checks for one class, and the test statistics of these checks, unscaled and scaled, (2, table, check)."""
     # ``cells``, (table, row, column), are numbers or codes of levels. All tables have the same missing cells. Scaled
     # test statistics are more nearly Normal.
     known = ~np.isnan(cells[0])

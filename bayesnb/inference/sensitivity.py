@@ -242,7 +242,7 @@ def _largest(found: pd.DataFrame) -> str:
 def sensitivity(
     classifier: Classifier, X: Any = None, scaling: Scaling = "density", by: Literal["factor", "row"] = "factor"
 ) -> pd.DataFrame:
-    """How much each prior matters: the change of class probabilities per doubling of the prior's power.
+    """How much each prior matters: the change of class probabilities if the prior's power is doubled.
 
     Parameters
     ----------

@@ -357,7 +357,7 @@ class Line:
         return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
 
     def change(self, levels: Sequence[Any]) -> str:
-        """What changed, if there is an alarm, such as "higher values"; ``levels`` are the levels of a column."""
+        """For an alarm, what has changed, such as "higher values"; ``levels`` are the levels of the column."""
         if not self.alarm:
             return ""
         if self.bets[0].later is not None:
@@ -624,8 +624,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     always watched; other number columns are watched only if ``X`` and ``y`` are given. The labels of the stream must be
     true labels, not predicted classes.
 
-    Of dates, only the elapsed time is watched, and only earlier dates raise an alarm. A stream has later dates than the
-    learned rows, and its rows lie in few months, weekdays or hours, so these differences are no evidence of a change.
+    Of dates, only the elapsed time is watched, and only earlier dates raise an alarm. It is no evidence of a change
+    that a stream has later dates than the learned rows, or that its rows lie in few months, weekdays or hours.
 
     For a column without declared levels, the levels are taken from a random sample of √n of the n learned rows of each
     class. All other levels, including new ones, are merged into one level (``docs/theory/watch.md``).

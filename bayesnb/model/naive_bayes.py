@@ -473,7 +473,7 @@ class Posterior:
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Independent draws of the parameters of all features except ``without``."""
+        """Independent draws of the parameters of all features except those named in ``without``."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)

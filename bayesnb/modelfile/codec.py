@@ -206,7 +206,10 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """Decode an array of texts or other values. A type that needs too much memory ("<U33000000") is an error."""
+        """Decode an array of texts or other values.
+
+        An array type that needs too much memory, such as "<U33000000", raises an error.
+        """
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")

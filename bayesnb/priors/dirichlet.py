@@ -91,7 +91,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def bdeu(cls, ess: float) -> Self:
-        """Concentrations ess / (classes × outcomes), the BDeu prior (Heckerman, Geiger and Chickering 1995)."""
+        """The BDeu prior: each concentration is ess / (classes × outcomes) (Heckerman, Geiger and Chickering 1995)."""
         return cls.imaginary(ess, "feature")
 
     @classmethod

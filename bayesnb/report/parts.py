@@ -44,8 +44,8 @@ class Bars:
 class TablePart:
     """A table with row headings in its index.
 
-    If ``folded`` is true, the table is collapsed in HTML. If ``cut`` is true, it has only the first rows or columns of
-    a larger table. If there are ``bars``, the last row is the total of the other rows.
+    If ``folded`` is true, the table is collapsed in HTML. If ``cut`` is true, the table has only the first rows or
+    columns of a larger table. If there are ``bars``, the last row is the total of the other rows.
     """
 
     frame: pd.DataFrame

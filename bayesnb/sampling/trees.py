@@ -191,7 +191,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Draw the classes of new rows from p(y | x, θ). Return a group of drawn classes and a group of rows."""
+    """Draw the classes of new rows from p(y | x, θ). Return two groups of the tree: the drawn classes, and the rows."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]

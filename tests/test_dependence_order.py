@@ -138,6 +138,22 @@ def test_a_column_without_information_changes_nothing(dependence: str):
         assert_allclose(probabilities(dependence, more, y, more), found, rtol=0, atol=1e-9, err_msg=str(several))
 
 
+@pytest.mark.parametrize("dependence", ["weighted", "forests", pytest.param("auto", marks=pytest.mark.slow)])
+def test_a_column_of_two_values_says_the_same_as_numbers_flags_texts_and_levels(dependence: str):
+    X, y = table(1)
+    rng = np.random.default_rng(2)
+    bits = [None if gap else int(bit) for gap, bit in zip(rng.random(70) < 0.1, rng.random(70) < 0.4, strict=True)]
+    flags = [None if bit is None else bool(bit) for bit in bits]
+    texts = [None if bit is None else ["no", "ja"][bit] for bit in bits]
+    read = [({}, bits), ({}, flags), ({}, texts), ({"flag": "categorical"}, bits)]
+    found = [
+        nb.BayesianNB(features, dependence=dependence).fit(of := X.assign(flag=cells), y).predict_proba(of)
+        for features, cells in read
+    ]
+    for other in found[1:]:
+        assert_allclose(other, found[0], rtol=0, atol=1e-9)
+
+
 def test_the_seed_changes_no_probability_beyond_the_choice_of_folds_and_partitions():
     X, y = nb.datasets.penguins()
     some = np.random.default_rng(0).permutation(len(X))[:150]

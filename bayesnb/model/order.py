@@ -52,6 +52,8 @@ class Order:
             rows, codes = rows[some := weight[rows] > 0], codes[some]
             values, codes = np.unique(codes, return_inverse=True)
             if len(values) > 1:
+                # Two numbers are keyed as two levels, because a column may be read as either.
+                real = real and len(values) > 2
                 columns.append((rows, codes, _of_cells(codes, weight[rows], real), real))
         keys = _of_rows(len(labels), columns)
         for _ in range(ROUNDS):

@@ -971,8 +971,8 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
     relative = bool(of_rows and k > 20 and 0.5 < held.mean() < 2)
     people = of_rows and 2 * k > n and re.search(f"({WEIGHTS.pattern})$", str(name), re.IGNORECASE)
     people = people and (np.abs(held * 100 - (held * 100).round()) > 1e-6).mean() > 0.5
+    use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
     if n >= 100 and (relative or people):
-        use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
         said = "{k:,} different numbers around {mean:.2g} in {n:,} rows: a weight of the row? If so, "
         said += "" if relative else "{leave}, or "
         said += "{use}; rescale weights of a survey before, by nb.model.reliability_weights"
@@ -982,7 +982,6 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         said = "{k:,} different whole numbers in {n:,} rows: if it is an identifier, {leave}"
         yield Remark(name, Message(said, k=k, n=n, leave=Cure("drop", column=name)), asks=True)
     elif n >= 100 and whole and weights and low > 0 and 2 * k > n and not WEIGHED.search(str(name)):
-        use = Spelled("pass it as sample_weight", f"--weight {shlex.quote(str(name))}")
         said = "{k:,} different whole numbers in {n:,} rows: if a number is how many cases its row stands for, {use}"
         yield Remark(name, Message(said, k=k, n=n, use=use), asks=True)
     elif not amount and (question := _distinct(name, levels, n)) is not None:

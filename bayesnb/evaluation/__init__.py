@@ -15,7 +15,7 @@ from bayesnb.data.tables import Table, in_memory
 from bayesnb.data.warned import rows_with_far_numbers
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
-from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes
+from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, selected, true_classes
 from bayesnb.inference import scoring
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.scorecard import LEARNED_ROWS, HeldOut, Scorecard, scorecard_of
@@ -25,7 +25,7 @@ from bayesnb.wording import Cure, some, warn
 
 __all__ = [
     "Comparison", "Scorecard", "compare", "compare_estimates", "comparison",
-    "evaluate", "few_folds", "held_out", "rows_at", "scorecard",
+    "evaluate", "few_folds", "held_out", "scorecard",
 ]  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
             f"no row has a class that was learned: the classes are {some(known)}, and y has {some(labels)}"
         )
     keep = np.flatnonzero(np.isin(target.codes, [c for c, label in enumerate(labels) if label in known]))
-    return rows_at(table, keep), target.classes[target.codes[keep]], never, keep
+    return selected(table, keep), target.classes[target.codes[keep]], never, keep
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:

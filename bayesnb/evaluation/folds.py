@@ -104,7 +104,7 @@ def folds_of(
         model.require_left_out(settings.estimate)
         fitted = learning.fitted(settings, X, y)
         if scored is not None:
-            X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)
+            X, y, target = Table.of(X).rows(scored), y[scored], at_rows(target, scored)
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
     if ours:
         # A fold may lack the cell that decides the type of a column in the whole table, and the scores of the folds
@@ -122,9 +122,9 @@ def folds_of(
     # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
     return [
         Fold(
-            learned(rows_at(X, train), y[train]),
+            learned(selected(X, train), y[train]),
             np.searchsorted(scored, test),
-            lambda fitted, test=test: log_joint_of(fitted, rows_at(X, test)),
+            lambda fitted, test=test: log_joint_of(fitted, selected(X, test)),
         )
         for train, test in counted("fitting folds", [*splits(X, target, cv, scored)], "folds")
     ], at_rows(target, scored)
@@ -178,10 +178,10 @@ def _on_new_rows(clf: Any) -> str:
     return "The model is fitted: to score it on rows that it has not learned, write cv=None. "
 
 
-def rows_at(X: Any, rows: Array) -> Any:
+def selected(X: Any, rows: Array) -> Any:
     """Select rows by position."""
     if isinstance(X, Table):
-        return X.rows(np.isin(np.arange(X.n_rows), rows))
+        return X.rows(rows)
     from sklearn.utils import _safe_indexing
 
     return _safe_indexing(X, rows)

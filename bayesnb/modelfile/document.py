@@ -71,9 +71,6 @@ class Contents:
         same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws", "drawn")}
         return cls(configuration, draws=draws, drawn=learned.posterior.stored(), **same)
 
-    def tree(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in WRITTEN}
-
     def require_sound(self) -> None:
         labels = self.statistics.labels
         distinct = 0 < len(labels) == len(set(labels)) and tuple(self.classes.tolist()) == labels
@@ -127,7 +124,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
     arrays: dict[str, Array] = {}
     try:
-        tree = {name: codec.encode(value, arrays, f".{name}") for name, value in contents.tree().items()}
+        tree = {name: codec.encode(getattr(contents, name), arrays, f".{name}") for name in WRITTEN}
         return container.packed(tree, arrays)
     except (codec.NotPlainError, SafetensorError) as error:
         raise ValueError(f"this model cannot be written to a file: {error}") from error

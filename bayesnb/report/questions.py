@@ -18,7 +18,6 @@ from scipy.special import entr
 from bayesnb import learning, plots
 from bayesnb.data.drawing import few_rows
 from bayesnb.data.specifications import EstimatorParameters
-from bayesnb.evaluation import rows_at
 from bayesnb.inference.classifier import index_of
 from bayesnb.inference.contributions import AVERAGING, OFFSET, in_one
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
@@ -114,7 +113,7 @@ class Asking:
             if shown.advised:
                 model = learning.as_advised(model, self.advice, self.X, self.y)
             if "y" not in question.options and rows.n_rows > MOST_ROWS:
-                rows = rows_at(rows, few_rows(rows, MOST_ROWS, 0))
+                rows = rows.rows(few_rows(rows, MOST_ROWS, 0))
             given = {"X": rows, "y": self.y, "prob": self.prob} | dict(shown.asks)
             given = {option: value for option, value in given.items() if option in question.options}
             self._answers[name] = question.function(model, **given)
@@ -136,7 +135,7 @@ class Asking:
         log_proba = self.model.predict_log_proba(self.X)
         order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
         chosen = np.sort(order[:CANDIDATES])
-        split = self.model.uncertainty(rows_at(self.X, chosen), prob=self.prob, draws=draws)
+        split = self.model.uncertainty(self.X.rows(chosen), prob=self.prob, draws=draws)
         split.insert(0, "true", self.model.classes_[codes[chosen]])
         top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
         first = split.iloc[top[0]]
@@ -164,7 +163,7 @@ class Asking:
         if explain:
             below.append(parts.TablePart(parts.readable(split.iloc[top]), f"The rows of the highest {by} entropy"))
             asked = np.sort(chosen[top])
-            rows = rows_at(self.X, asked)
+            rows = self.X.rows(asked)
             rows = replace(rows, source=rows.source.reset_index(drop=True)) if rows.named else rows
             contributions = self.model.explain(rows, unit=unit, prob=self.prob)
             for k in top:

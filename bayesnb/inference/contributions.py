@@ -100,13 +100,14 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
         family, prior, x = entry.factor
         if getattr(family, "exact", True) and getattr(family, "classes_apart", True):
-            spread: LogOdds | DrawnLogOdds = LogOdds([(family, prior.at([a, b]), x)], None, np.zeros(len(entry.rows)))
+            factor = family, prior.at([a, b]), x
+            spread: LogOdds | DrawnLogOdds = LogOdds([factor], None, np.zeros(len(entry.rows))).prepared()
         else:
             drawn = np.concatenate([value for _, value in family.paired(prior, x)], axis=1)
             spread = DrawnLogOdds(_against(drawn, a, b))
         yield entry, _against(entry.log_p, a, b), spread
     if posterior.exact:
-        spread = LogOdds.of(posterior, data, n, a, b, offset)
+        spread = LogOdds.of(posterior, data, n, a, b, offset).prepared()
     else:
         believed = replace(believed.when_given("data"), offset=offset)
         drawn = PosteriorDraws(believed, 4000, classifier.fixed_seed).log_joint(data, np.arange(n))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import ndtr, ndtri, softmax
 
 from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, known_cells
@@ -310,7 +311,8 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
     reals: list[tuple[Array, ...]] = []
     for family, believed, x in factors:
         trial = isinstance(believed, Beta | Dirichlet) and getattr(family, "support", None) in (ZEROS_AND_ONES, LEVELS)
-        if not isinstance(family, Conjugate) or family.whole_rows or not (trial or isinstance(believed, NormalGamma)):
+        apart = isinstance(family, Conjugate) and not family.whole_rows and not sparse.issparse(x)
+        if not apart or not (trial or isinstance(believed, NormalGamma)):
             others.append((family, believed, x))
             continue
         # The loops do not support a base measure that differs between cells, as that of LogNormal.

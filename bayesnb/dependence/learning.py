@@ -259,8 +259,9 @@ def stacked(
     some = ~np.isneginf(own).all(0)
     # Relative to the best member of each row, so that no sum underflows.
     likely, known, fold = np.exp(own[:, some] - own[:, some].max(0)), weight[:, some], fold[some]
-    of_rest = np.stack([weights(likely, prior, known * (fold != k)) for k in range(fold.max(initial=0) + 1)])
-    of_members = toward_naive_bayes(weights(likely, prior, known), of_rest[fold], likely, known, [*log_p])
+    folds = [known, *(known * (fold != k) for k in range(fold.max(initial=0) + 1))]
+    whole, *of_rest = np.split(weights(likely, prior, np.concatenate(folds)), len(folds))
+    of_members = toward_naive_bayes(whole, np.stack(of_rest)[fold], likely, known, [*log_p])
     found = [dict(zip(log_p, each, strict=True)) for each in of_members.tolist()]
     mean = np.stack([mixed(log_p, each) for each in found])
     log_prior = log_p[SHARES]

@@ -259,7 +259,7 @@ SOME = [f"--dependence {name}" for name in ("auto", "weighted", "none")]
 def test_a_dependence_that_is_named_is_fitted_or_refused_and_the_default_says_why_there_is_none(
     dependence: str, more: str, answer: Any
 ) -> None:
-    code, _, err, _ = answer(*f"fit t.csv --target y --drop extra {dependence} {more} -o o.bayesnb".split())
+    code, _, err, _ = answer(*f"fit few.csv --target y {dependence} {more} -o o.bayesnb".split())
     named = dependence.partition(" ")[2]
     if more == "--unknown q" and named not in ("", "none"):
         assert (code, "use --dependence none" in err) == (1, True)

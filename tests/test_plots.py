@@ -1,12 +1,10 @@
 """Each picture shows its input completely and with labels, and leaves no open figure; invalid input is refused."""
 
-import io
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import image
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
@@ -23,12 +21,16 @@ from bayesnb.plots import panels
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]
 
 
+def agg(figure):
+    """The canvas with the pixels of the figure, which is drawn once."""
+    if not hasattr(figure.canvas, "renderer"):
+        FigureCanvasAgg(figure).draw()
+    return figure.canvas
+
+
 def pixels(figure):
-    """The figure as it is saved, (y, x, rgb) from 0 to 1."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=100)
-    file.seek(0)
-    return image.imread(file)[..., :3]
+    """The pixels of the figure, (y, x, rgb) from 0 to 1."""
+    return np.asarray(agg(figure).buffer_rgba())[..., :3] / 255
 
 
 def shows(picture, colour):
@@ -37,7 +39,7 @@ def shows(picture, colour):
 
 def cut_off(figure):
     """Whether anything is drawn across the edge of the figure."""
-    FigureCanvasAgg(figure).draw()
+    agg(figure)
     taken, whole = figure.get_tightbbox(), figure.bbox_inches
     over = (-taken.x0, -taken.y0, taken.x1 - whole.x1, taken.y1 - whole.y1)
     return max(over) > 0.01
@@ -129,7 +131,7 @@ def test_a_picture_is_not_blank_has_the_colours_of_what_it_shows_and_is_not_cut_
 @pytest.mark.parametrize("name", [name for name in PICTURES if name not in ("reliability", "ledger")])
 def test_the_legend_names_each_class_and_covers_no_data(name, drawn):
     figure = drawn[name]
-    FigureCanvasAgg(figure).draw()
+    agg(figure)
     (legend,) = figure.legends
     said = [text.get_text() for text in legend.get_texts()]
     assert all(any(label in text for text in said) for label in ("Adelie", "Chinstrap", "Gentoo"))

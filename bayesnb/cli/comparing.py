@@ -1,4 +1,4 @@
-"""``bayesnb compare``: scores of estimates and dependence models on held-out rows, and predictions of one row."""
+"""``bayesnb compare``: scores of estimates, and of models with dependence, on held-out rows; and one prediction."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ LONGEST = 100
 def _completed(
     mine: Mapping[Any, Feature], theirs: Mapping[Any, Feature]
 ) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Add to the features of each model the features and words of the other model."""
+    """Give each of two models the features and words that only the other model has."""
     a, b = dict(mine), dict(theirs)
     for name in a.keys() & b.keys():
         if a[name].columns == b[name].columns:

@@ -383,7 +383,7 @@ Above a mean of 2, the leave-one-out log loss of a learned dependence is far bel
 def copies_by_weight(table: Table, weight: Array, codes: Array | None = None) -> Message | None:
     """A sentence about weights that count more equal rows than chance explains; otherwise ``None``.
 
-    ``codes`` are the classes of the rows if they are not a column of ``table``.
+    If the classes are not a column of ``table``, ``codes`` holds the class codes of the rows.
     """
     n, total, pairs = len(weight), weight.sum(), (weight * (weight - 1)).sum()
     if n < 2 or table.sparse or not total > n or ((weight % 1 != 0).any() and total <= INFLATED * n):

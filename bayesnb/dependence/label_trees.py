@@ -115,7 +115,7 @@ class LabelTrees:
         return _sums(self.keys, codes)
 
     def bags(self, codes: Array) -> Array:
-        """Which trees were grown on each row, bool (row, tree)."""
+        """Whether each tree was grown on each row, bool (row, tree)."""
         return mixed(self.row_keys(codes)[:, None] ^ self.salts) < np.uint64(self.share * 2.0**63) * np.uint64(2)
 
     def places(self, real: Array, codes: Array) -> Array:

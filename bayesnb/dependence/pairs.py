@@ -79,7 +79,7 @@ class PairCounts(Statistic):
         return (self.pairs, self.sizes, self.counts.shape[1:]) == (pairs, sizes, (width,))
 
     def each(self) -> list[Array]:
-        """For each pair of columns, the total weight of rows per class and pair of cells, (class, cell, cell)."""
+        """The weight of rows per class and pair of levels, (class, level, level): one array per pair of columns."""
         shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]
         ends = accumulate(a * b for a, b in shapes)
         return [self.counts[:, end - a * b : end].reshape(-1, a, b) for (a, b), end in zip(shapes, ends, strict=True)]

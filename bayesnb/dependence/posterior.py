@@ -428,7 +428,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the class-frequency model's weight in a model average learned from ``rows`` rows, (draw, 1, 1)."""
+        """Draws of the weight, (draw, 1, 1), of the class-frequency model in an average learned from ``rows`` rows."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 

@@ -160,7 +160,7 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """Replace labels that were not learned with the classifier's unknown class, if it has one."""
+    """Replace labels that were not learned by the unknown class, if the classifier has an unknown class."""
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 

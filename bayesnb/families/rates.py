@@ -245,7 +245,7 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfWaits(OfRate):
-    """x | λ ~ Gamma(shape, rate λ) with known shape: a cell x is the waiting time until ``shape`` events."""
+    """x | λ ~ Gamma(shape, rate λ) with known shape: the value x is the waiting time until ``shape`` events."""
 
     support = POSITIVE
 

@@ -199,7 +199,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihoods are drawn directly, cell by cell, without drawing the parameters."""
+        """Features of which log-likelihoods are drawn directly, cell by cell, without draws of the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Changes that flip a prediction: removed rows, contaminated probabilities, or powers of the priors."""
+"""Changes that flip a prediction: of the rows, of the probabilities, or of the strength of the priors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warn of predictions that extrapolate a trend to dates later than the learned ones."""
+"""Warn of predictions that extrapolate a trend to dates later than the learned dates."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def entropies(log_proba: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """For each row, the value in the column of its class."""
+    """For each row of an array (row, class), the value for the class of the row."""
     return values[np.arange(len(codes)), codes]
 
 

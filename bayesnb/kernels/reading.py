@@ -172,7 +172,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """The distinct integers of each column: ``held[column, i]`` is whether ``low[column] + i`` occurs."""
+    """The distinct integers of each column: ``held[column, i]`` is true if ``low[column] + i`` occurs."""
 
     low: Array
     held: Array

@@ -131,7 +131,7 @@ class Asking:
         return replace(made, lead=judged, finding=judged)
 
     def uncertain(self, codes: Array, explain: int, by: str, unit: str, draws: int) -> parts.Section:
-        """A section about the uncertainty of rows and the most uncertain predictions."""
+        """A report section about the uncertainty of predictions, with the most uncertain rows."""
         log_proba = self.model.predict_log_proba(self.X)
         order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
         chosen = np.sort(order[:CANDIDATES])

@@ -166,7 +166,7 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 
 
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
-    """Build the model of labelled rows (``labelled``) and unlabelled rows (``data``), whose classes are summed out.
+    """Build the model of labelled rows (``labelled``) and of unlabelled rows (``data``) with their classes summed out.
 
     Only the priors of ``posterior`` are used. Chains do not converge if two classes have equal priors and no labelled
     rows.

@@ -79,6 +79,8 @@ def test_every_container_is_read_alike_and_so_is_the_saved_model(features, tmp_p
         "dict": {name: Z[name].tolist() for name in Z},
         "time zone": X.assign(since=X["since"].dt.tz_localize("UTC")),
         "objects": X.assign(since=X["since"].astype(object)),
+        "polars dates": pl.from_pandas(X).with_columns(pl.col("since").cast(pl.Date)),
+        **{kind: X.assign(since=X["since"].astype(f"{kind}[pyarrow]")) for kind in ("date32", "date64")},
     }
     # The search for the best parts takes the time of ten fits; four containers hold every type of cell.
     asked = ("text", "slashes", "arrow", "time zone") if features == "best" else tables
@@ -88,7 +90,9 @@ def test_every_container_is_read_alike_and_so_is_the_saved_model(features, tmp_p
         assert np.abs(again.predict_proba(table) - expected).max() < 1e-9, name
         assert again.feature_names_in_.tolist() == X.columns.tolist()
     parts = (pd.DataFrame(whole).iloc[k : k + 7] for k in range(0, 120, 7))
-    streams = [(tmp_path / "t.csv", Z), (tmp_path / "t.parquet", X), (duckdb.from_df(pd.DataFrame(whole)), Z)]
+    tables["date32"].assign(y=y).to_parquet(tmp_path / "dates.parquet")
+    streams = [(tmp_path / "t.csv", Z), (duckdb.from_df(pd.DataFrame(whole)), Z)]
+    streams += [(tmp_path / name, X) for name in ("t.parquet", "dates.parquet")]
     for source, rows in [*streams, *([] if features == "best" else [(parts, Z)])]:
         again = BayesianNB(features).fit(source, "y")
         assert np.abs(again.predict_proba(rows) - expected).max() < 1e-9, source

@@ -669,8 +669,7 @@ def _format_of_type(values: Any) -> DateFormat:
 
 
 def _zone_of(dtype: Any) -> str | None:
-    zone = dtype.pyarrow_dtype.tz if getattr(dtype, "kind", "") == "M" and isinstance(dtype, pd.ArrowDtype) else None
-    zone = zone or getattr(dtype, "tz", None)
+    zone = getattr(getattr(dtype, "pyarrow_dtype", dtype), "tz", None)
     return None if zone is None else str(zone)
 
 

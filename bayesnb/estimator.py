@@ -343,9 +343,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         -----
         UserWarning
             If ``features`` was changed after the first rows were learned: the change has no effect, because the fitted
-            families are kept. If a table in memory holds numbers more than 20 standard deviations from the learned mean
-            of a Gaussian column, because they may be in another unit. The rows are learned all the same; :meth:`forget`
-            removes them.
+            families are kept. If a table in memory holds numbers far from the learned ones of a Gaussian column (20
+            standard deviations from the mean, or most numbers 5 from the mean of every class), because they may be in
+            another unit. The rows are learned all the same; :meth:`forget` removes them.
 
         Examples
         --------

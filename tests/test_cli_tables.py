@@ -321,6 +321,66 @@ def test_every_command_warns_once_of_new_rows_in_another_unit(done, tmp_path, mo
     assert "more than 20" not in done("forget", "both.bayesnb", "mixed.csv")[1]
 
 
+OUTSIDE = (
+    "column 'weight': 100 of 100 rows hold a number more than 5 standard deviations {} the learned mean of every class"
+)
+
+
+def test_every_command_warns_once_of_a_column_outside_the_learned_numbers(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tables = {"kg": in_another_unit(300, 0, 0), "more": in_another_unit(100, 1, 0)}
+    tables["pounds"] = tables["more"].assign(weight=tables["more"]["weight"] * 2.2)
+    tables["tons"] = tables["more"].assign(weight=tables["more"]["weight"] / 1000)
+    tables["one"], tables["few"] = tables["pounds"][:1], tables["pounds"][:4]
+    for name, table in tables.items():
+        table.to_csv(f"{name}.csv", index=False)
+    how = "--target", "fate", "--dependence", "none", "--feature", "amount=log-normal"
+    done("fit", "kg.csv", *how, "-o", "m.bayesnb")
+    for size in (1000, 30, 1):
+        monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns, size=size: size)
+        for command in NEW_ROWS if size > 1 else NEW_ROWS[:3]:
+            for table, side in {"more": "", "pounds": "above", "tons": "below", "one": "", "few": ""}.items():
+                err = done(*(f"{table}.csv" if each == "NEW" else each for each in command))[1]
+                assert err.count("standard deviations") == bool(side), (command, table)
+                assert err.count(OUTSIDE.format(side)) == bool(side), (command, table)
+
+
+@pytest.mark.parametrize("only", ["dies", "survives", None])
+def test_rows_that_are_like_the_learned_ones_are_not_outside(only, recwarn):
+    r = np.random.default_rng(0)
+    for seed in range(20):
+        table = in_another_unit(300, seed, 0).assign(cauchy=r.standard_cauchy(300), rare=r.random(300) < 0.02)
+        table["rare"] = table["rare"] * 1e6 + r.normal(size=300)
+        X, y = table.drop(columns=["amount", "fate"]), table["fate"]
+        new = np.arange(300) >= 200
+        clf = BayesianNB().fit(X[~new], y[~new])
+        new &= (y == only) | (only is None)
+        clf.partial_fit(X[new], y[new])
+        clf.partial_fit(X[new][:7], y[new][:7])
+    assert not [each for each in recwarn if "every class" in str(each.message)]
+
+
+def test_later_dates_and_times_of_day_outside_the_learned_ones(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def timed(n: int, seed: int, unit: float, start: float) -> pd.DataFrame:
+        hours = np.random.default_rng(seed).normal(11, 1, n) / unit
+        at = pd.Timestamp("2025-01-01") + pd.to_timedelta(hours, "h").round("s")
+        return dated(n, seed, 1.0, start, 30).assign(took=at.strftime("%H:%M:%S"))
+
+    timed(200, 0, 1, 0).to_csv("then.csv", index=False)
+    timed(100, 1, 60, 1000).to_csv("later.csv", index=False)
+    how = "--target", "kind", "--feature", "ordered=date:dmy", "--dependence", "none"
+    done("fit", "then.csv", *how, "-o", "m.bayesnb")
+    err = done("update", "m.bayesnb", "later.csv")[1]
+    # The dates are later by 110 standard deviations.
+    assert "column 'ordered': 100 of 100 rows hold a date or time more than 20 standard deviations from" in err
+    assert "column 'took': 100 of 100 rows hold a date or time more than 5 standard deviations below" in err
+    timed(100, 1, 1, 90).to_csv("next.csv", index=False)
+    done("fit", "then.csv", *how, "-o", "m.bayesnb", "--force")
+    assert "standard deviations" not in done("update", "m.bayesnb", "next.csv")[1]  # Later by 8 standard deviations.
+
+
 NEW_ROWS = [
     ("update", "m.bayesnb", "NEW", "-o", "mixed.bayesnb", "--force"), ("score", "m.bayesnb", "NEW"),
     ("predict", "m.bayesnb", "NEW", "-o", "-"), ("predict", "m.bayesnb", "NEW", "-o", "-", "--interval"),

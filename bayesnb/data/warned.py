@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import bdtrc
 
 from bayesnb.data import readings
 from bayesnb.data.amounts import is_float, unit_of, units_of
@@ -197,49 +198,92 @@ FAR = 20
 FEWEST_KNOWN = 10
 """Fewest learned numbers of such a column. Among fewer, a small standard deviation may be chance."""
 
+OUTSIDE, FEWEST_COMPARED, CHANCE = 5, 20, 1e-6
+"""If most numbers of a new table are on one side of every class mean, at least this number of standard deviations away,
+they are reported if at least this number of numbers was learned, and if chance has at most this probability."""
+# A share of at most 1 / (1 + k²) of any distribution lies more than k standard deviations above its mean (Cantelli
+# 1928), so the number of such cells has at most the tail of a binomial distribution, also if the classes of the new
+# rows have other frequencies. In 50,000 columns of random parts of 35 tables, no column was reported; in halves of
+# tables in order of time or of another column, 0.6 %, whose numbers had indeed changed.
+
+
+class LearnedNumbers(NamedTuple):
+    """A column of a Normal family: its feature, and the number, mean and standard deviation of its learned numbers.
+
+    Numbers below ``low`` or above ``high`` are at least ``OUTSIDE`` standard deviations from the mean of every class.
+    """
+
+    feature: Any
+    name: Any
+    n: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+    def outside(self, x: Array) -> Array:
+        """A mask of the numbers that may be reported."""
+        return (x < self.low) | (x > self.high) | (np.abs(x - self.mean) > FAR * self.sd)
+
+    def far(self, x: Array, times: Array | int, known: int, trend: bool) -> tuple[Array, str]:
+        """A mask of the numbers in ``x`` to report, and words on how far away they are.
+
+        The number ``x[k]`` occurs ``times[k]`` times among ``known`` numbers. If ``trend`` is true, it is usual that
+        all numbers are far away, as later dates are.
+        """
+        for side, mask in (
+            () if trend or self.n < FEWEST_COMPARED else (("below", x < self.low), ("above", x > self.high))
+        ):
+            most = int((mask * times).sum())
+            if 2 * most > known and bdtrc(most - 1, known, 1 / (1 + OUTSIDE**2)) <= CHANCE:
+                return mask, f"{OUTSIDE} standard deviations {side} the learned mean of every class"
+        return np.abs(x - self.mean) > FAR * self.sd, f"{FAR} standard deviations from the learned mean"
+
 
 def normal_columns(
-    schema: Schema, statistics: Statistics, columns: Collection[Any], families: type | tuple[type, ...]
-) -> Iterator[tuple[Any, Any, float, float]]:
-    """For each of ``columns`` with one of the Normal ``families``, yield its feature, its name, and the mean and sd.
+    schema: Schema, statistics: Statistics, columns: Collection[Any], families: type | tuple[type, ...] = Gaussian
+) -> list[LearnedNumbers]:
+    """Those of ``columns`` that have one of the Normal ``families`` and of which enough different numbers were learned.
 
-    These are the learned mean and sd of the transformed numbers, such as logarithms.
+    The statistics are those of the transformed numbers, such as logarithms.
     """
-    for name, feature in schema.features.items():
-        if not isinstance(feature.family, families) or not any(column in columns for column in feature.columns):
-            continue
-        if not isinstance(moments := statistics.features[name], Centred):
-            continue
-        # Plain floats suffice for this threshold; the exact sums of of_columns take half as long as learning 100 rows.
-        with np.errstate(over="ignore", invalid="ignore"):
-            known = moments.n.sum(axis=0)
-            share = moments.n / np.where(known > 0, known, 1.0)
-            means = (share * moments.mean).sum(axis=0)
-            variances = (share * (moments.mean - means) ** 2).sum(axis=0)
-            variances += moments.own(moments.scatter).sum(axis=0) / np.where(known > 0, known, 1.0)
-        known = np.broadcast_to(known, means.shape)
-        for column, n, mean, variance in zip(feature.columns, known, means, variances, strict=True):
-            if column not in columns or n < FEWEST_KNOWN or not variance > 0:
-                continue
-            yield name, column, mean, np.sqrt(variance)
+    held = [
+        (name, feature.columns, moments)
+        for name, feature in schema.features.items()
+        if isinstance(feature.family, families)
+        and isinstance(moments := statistics.features[name], Centred)
+        and any(column in columns for column in feature.columns)
+    ]
+    if not held:
+        return []
+    # Plain floats suffice for these thresholds; the exact sums of of_columns take half as long as learning 100 rows.
+    names = [(name, column) for name, columns, _ in held for column in columns]
+    n = np.concatenate([s.n if s.n.shape == s.total.shape else s.n + 0 * s.total for *_, s in held], axis=1)
+    total, scatter = (
+        np.concatenate(each, axis=1) for each in zip(*((s.total, s.own(s.scatter)) for *_, s in held), strict=True)
+    )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        known = n.sum(axis=0)
+        each, mean, within = np.where(n > 0, total / n, 0.0), total.sum(axis=0) / known, scatter.sum(axis=0) / known
+        variance = (n * (each - mean) ** 2).sum(axis=0) / known + within
+        # The variance of a class with few rows may be small by chance.
+        own = np.fmax(scatter / n, np.where(within > 0, within, variance))
+        away = np.where(n > 0, OUTSIDE * np.sqrt(own), -np.inf)
+        found = known, mean, np.sqrt(variance), (each - away).min(axis=0), (each + away).max(axis=0)
+    # The mean of a constant column is rounded, so its standard deviation may not be 0.
+    every = (LearnedNumbers(*name, *of) for name, *of in zip(names, *(x.tolist() for x in found), strict=True))
+    return [own for own in every if own.name in columns and own.n >= FEWEST_KNOWN and own.sd > 1e-13 * abs(own.mean)]
 
 
-def far_numbers(
-    schema: Schema, statistics: Statistics, table: Table
-) -> Iterator[tuple[Any, tuple[float, float], Array, Array]]:
-    """For each Gaussian column with numbers far from its mean, yield its name, mean and sd, its cells, and a mask."""
-    for _, column, mean, sd in normal_columns(schema, statistics, table.place, Gaussian):
-        x = table.column(column).reals()
-        with np.errstate(over="ignore"):
-            far = np.abs(x - mean) > FAR * sd
-        if far.any():
-            yield column, (mean, sd), x, far
-
-
-def rows_with_far_numbers(schema: Schema, statistics: Statistics, table: Table) -> Array:
-    """A mask of the rows with a number far from the learned mean of its column."""
-    each = [far for *_, far in far_numbers(schema, statistics, table)]
-    return np.any([np.zeros(table.n_rows, bool), *each], axis=0)
+def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> dict[Any, Array]:
+    """A mask of the rows with a number far from the learned ones, for each Gaussian column with such numbers."""
+    trends, found = schema.parts_of_dates, {}
+    for column in normal_columns(schema, statistics, table.place):
+        x = table.column(column.name).reals()
+        found[schema.owner.get(column.name, column.name)], _ = column.far(
+            x, 1, int((~np.isnan(x)).sum()), column.name in trends
+        )
+    return {name: mask for name, mask in found.items() if mask.any()}
 
 
 def mean_and_sd(schema: Schema, name: Any, mean: float, sd: float) -> str:
@@ -247,22 +291,6 @@ def mean_and_sd(schema: Schema, name: Any, mean: float, sd: float) -> str:
     if (date := schema.dates.get(name)) is None:
         return f"{mean:.4g}, sd {sd:.2g}"
     return f"{date.written(date.rounded(np.array([mean]), sd < 1))[0]}, sd {float(f'{sd:.2g}'):g} {date.unit}"
-
-
-def said_of_far(
-    found: Mapping[Any, tuple[tuple[float, float], Counter[Any]]], n_rows: int, schema: Schema
-) -> Iterator[str]:
-    """Yield a sentence about each column with numbers far from the learned mean."""
-    for name, (learned, counts) in found.items():
-        values, date = [value for value, _ in counts.most_common(3)], schema.dates.get(name)
-        texts = [f"{value:g}" for value in values] if date is None else map(str, date.written(values))
-        shown = ", ".join(texts) + ", …" * (len(counts) > 3)
-        yield (
-            f"column {schema.owner.get(name, name)!r}: {counts.total():,} of {n_rows:,} row{'s' * (n_rows != 1)} "
-            f"hold{'s' * (counts.total() == 1)} {'a number' if date is None else 'a date or time'} more than {FAR} "
-            f"standard deviations from the learned mean ({shown}; mean {mean_and_sd(schema, name, *learned)}), used as "
-            "it is: it may be in another unit, or mean that the value is missing"
-        )
 
 
 class UnseenCounter:
@@ -284,19 +312,42 @@ class UnseenCounter:
 
 
 class FarCounter:
-    """Count numbers far from the learned mean in the parts of a table of new rows."""
+    """Count numbers far from the learned ones in the parts of a table of new rows."""
 
     def __init__(self, schema: Schema, statistics: Statistics) -> None:
         self.schema, self.statistics, self.rows = schema, statistics, 0
-        self.found: dict[Any, tuple[tuple[float, float], Counter[Any]]] = {}
+        self.found: dict[Any, tuple[LearnedNumbers, Counter[Any]]] = {}
+        self.known: Counter[Any] = Counter()
 
     def count(self, table: Table) -> None:
         self.rows += table.n_rows
-        for name, learned, x, far in far_numbers(self.schema, self.statistics, self.schema.through(table)):
-            self.found.setdefault(name, (learned, Counter()))[1].update(x[far].tolist())
+        table = self.schema.through(table)
+        for column in normal_columns(self.schema, self.statistics, table.place):
+            x = table.column(column.name).reals()
+            self.known[column.name] += int((~np.isnan(x)).sum())
+            if (outside := column.outside(x)).any():
+                self.found.setdefault(column.name, (column, Counter()))[1].update(x[outside].tolist())
 
     def sentences(self) -> Iterator[str]:
-        yield from said_of_far(self.found, self.rows, self.schema)
+        """Yield a sentence about each column with numbers far from the learned ones."""
+        for name, (column, counts) in self.found.items():
+            x, times = np.array([*counts]), np.array([*counts.values()])
+            mask, away = column.far(x, times, self.known[name], name in self.schema.parts_of_dates)
+            if not (rows := int(times[mask].sum())):
+                continue
+            date = self.schema.dates.get(name)
+            values = [
+                value
+                for value, _ in Counter(dict(zip(x[mask].tolist(), times[mask].tolist(), strict=True))).most_common(3)
+            ]
+            texts = [f"{value:g}" for value in values] if date is None else map(str, date.written(values))
+            shown = ", ".join(texts) + ", …" * (len(x[mask]) > 3)
+            yield (
+                f"column {self.schema.owner.get(name, name)!r}: {rows:,} of {self.rows:,} row{'s' * (self.rows != 1)} "
+                f"hold{'s' * (rows == 1)} {'a number' if date is None else 'a date or time'} more than {away} "
+                f"({shown}; mean {mean_and_sd(self.schema, name, column.mean, column.sd)}), used as it is: it may be "
+                "in another unit, or mean that the value is missing"
+            )
 
 
 class IdentifierWarning(TableRemark):

@@ -12,14 +12,15 @@ import pandas as pd
 from bayesnb import wording
 from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table, in_memory
-from bayesnb.data.warned import rows_with_far_numbers
+from bayesnb.data.warned import far_numbers
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, selected, true_classes
 from bayesnb.inference import scoring
+from bayesnb.inference.class_prior import with_class_prior
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.scorecard import LEARNED_ROWS, HeldOut, Scorecard, scorecard_of
-from bayesnb.model import about
+from bayesnb.model import Posterior, about
 from bayesnb.priors import Array
 from bayesnb.wording import Cure, some, warn
 
@@ -149,15 +150,25 @@ def scorecard(
     ours = isinstance(fitted, FittedModel)
     pairs = not ours or (dependence is not None and dependence.spec.pairs > 0)
     cure = None if pairs else Cure("dependence", "auto")
-    learned = fitted.classifier_.statistics.rows if ours else None
-    far = _far_from_learned(fitted.classifier_, X) if ours and how.by == "given" else None
-    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure, learned, far)
+    own = fitted.classifier_ if ours else None
+    learned = own.statistics.rows if ours else None
+    far = _far_from_learned(own, X) if ours and how.by == "given" else None
+    replaced = ours and isinstance(own.posterior, Posterior) and np.ndim(own.believed.offset) == 0
+    prior = np.exp(own.believed.log_pi) if replaced else None
+
+    def under(shares: Array) -> Array:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # The rows have been read before.
+            return answers_of(folds, target, lambda _: with_class_prior(own, shares / shares.sum()))[0]
+
+    found = never, how, cure, learned, far, prior, under
+    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, *found)
 
 
-def _far_from_learned(clf: Any, X: Any) -> Array:
+def _far_from_learned(clf: Any, X: Any) -> dict[Any, Array]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The rows have been read before.
-        return rows_with_far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(X)))
+        return far_numbers(clf.schema, clf.statistics, clf.schema.through(Table.of(X)))
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:

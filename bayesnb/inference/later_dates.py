@@ -81,7 +81,7 @@ def _later_dates(clf: Classifier, table: Table, data: Data) -> Iterator[str]:
     schema = clf.schema
     dates = {column for column in schema.dates.keys() & schema.parts_of_dates if column in table.place}
     families = OfNormals, MultivariateGaussian
-    for feature, column, mean, sd in normal_columns(schema, clf.statistics, dates, families) if dates else ():
+    for feature, column, _, mean, sd, *_ in normal_columns(schema, clf.statistics, dates, families) if dates else ():
         x, end = table.column(column).reals(), np.array([mean, mean + sd, mean + LATER * sd, mean + FAR * sd])
         if isinstance(schema.features[feature].family, LogNormal):
             end = np.exp(end)

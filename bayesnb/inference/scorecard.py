@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,7 +12,6 @@ import pandas as pd
 from bayesnb.inference import scoring
 from bayesnb.inference.class_prior import cure_of
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.model import normalize
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message, Spelled
 
@@ -33,14 +32,14 @@ SHARE_TOLERANCE = 0.005
 """Amount by which the expected accuracy may be outside the interval of the accuracy: half of a printed percent."""
 
 
-STEPS = 200
-"""The largest number of steps that look for the class prior of the scored rows."""
-
 FEW_ROWS = 10
 """Fewer learned rows than this do not tell what the rows of a class are like."""
 
 SHIFTED = 3.0
 """Standard deviations between the share of a class and its predicted share that are worth a sentence."""
+
+BETTER, LEAST = 3.0, 1e-4
+"""Nats by which another class prior must reduce the log loss of all rows together, and its smallest probability."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +98,14 @@ class Scorecard:
         What to try if the model is overconfident.
     gain : (float, float)
         Interval of the mean log loss of the class frequencies minus the mean log loss of the model.
-    shifted : bool
-        Whether the model is overconfident mostly because the classes have other frequencies than it expected.
+    shifted : {class: probability}
+        The class prior of the model if the model is overconfident mostly because the classes have other frequencies.
     rare : {class: rows}
         If the model is overconfident mostly in rows of classes with fewer than 10 learned rows: the number of learned
         rows of each such class.
-    far : int
-        If the model is overconfident mostly in rows with a number more than 20 standard deviations from the learned
-        mean of its column: the number of these rows.
+    far : {column: rows}
+        If the model is overconfident mostly in rows with numbers far from the learned ones: the number of these rows
+        for each column.
 
     Examples
     --------
@@ -130,9 +129,9 @@ class Scorecard:
     how: HeldOut | None = None
     cure: Cure | None = None
     gain: tuple[float, float] = (-np.inf, np.inf)
-    shifted: bool = False
+    shifted: Mapping[Any, float] = field(default_factory=dict)
     rare: Mapping[Any, float] = field(default_factory=dict)
-    far: int = 0
+    far: Mapping[Any, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -207,28 +206,34 @@ class Scorecard:
 
     @property
     def _shifted(self) -> Message | str:
-        """A sentence on the class whose share differs most from its predicted share, or ""."""
+        """A sentence on the class whose share differs most from its predicted share or its class prior, or ""."""
+        shares = self.by_class["rows"] / self.rows
+        if self.shifted:
+            prior = pd.Series(self.shifted)
+            label = ((shares - prior) ** 2 / (prior * (1 - prior))).idxmax()
+            share, expected = percents(shares[label], prior[label])
+            said = " {label!r} has {share} of the rows, and {expected} in the class prior of the model, which explains "
+            said += "most of this: if new rows have these class frequencies, {cure}."
+            cure = cure_of(shares, 'card.by_class["rows"] / card.rows')
+            return Message(said, label=str(label), share=share, expected=expected, cure=cure)
         label = self.by_class["z"].abs().idxmax()
         line = self.by_class.loc[label]
         if self.how is None or self.how.by != "given" or abs(line["z"]) <= SHIFTED:
             return ""
-        shares = self.by_class["rows"] / self.rows
-        why = ", which explains most of this: if new rows have these class frequencies, {cure}" * self.shifted
         share, expected = percents(shares[label], line["expected"] / self.rows)
-        return Message(
-            " {label!r} has {share} of the rows, and the model expected {expected}" + why + ".",
-            label=str(label), share=share, expected=expected,
-            cure=cure_of(shares, 'card.by_class["rows"] / card.rows'),
-        )  # fmt: skip
+        said = " {label!r} has {share} of the rows, and a mean predicted probability of {expected}."
+        return Message(said, label=str(label), share=share, expected=expected)
 
     @property
     def _rows_at_fault(self) -> Message | str:
         if self.far:
             said = (
-                ", mostly in {n:,} row{s} with a number far from the learned ones: correct the numbers if they are in "
+                ", mostly in rows with numbers far from the learned ones ({each}): correct the numbers if they are in "
             )
             said += "another unit or mean that the value is missing"
-            return Message(said, n=self.far, s="s" * (self.far != 1))
+            most = sorted(self.far.items(), key=lambda held: -held[1])
+            each = [f"column {str(name)!r} in {n:,} row{'s' * (n != 1)}" for name, n in most[:8]]
+            return Message(said, each=", ".join(each) + ", …" * (len(most) > 8))
         shown = ", ".join(f"{str(label)!r} {count:g}" for label, count in [*self.rare.items()][:8])
         said = ", mostly in {n:,} row{s} of classes that it learned from fewer than {few} rows each ({shown}): correct "
         said += "the labels if they are misspelt"
@@ -281,13 +286,15 @@ def nats(loss: float) -> str:
 def scorecard_of(
     log_joint: Array, codes: Array, classes: Array, prob: float | None = None, random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None, how: HeldOut | None = None, cure: Cure | None = None,
-    learned: Array | None = None, far: Array | None = None,
+    learned: Array | None = None, far: Mapping[Any, Array] | None = None, prior: Array | None = None,
+    under: Callable[[Array], Array] | None = None,
 ) -> Scorecard:  # fmt: skip
     """The scorecard of held-out rows.
 
     ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
-    ``classes`` their names. ``learned`` holds the number of learned rows of each class; ``None`` if the class prior of
-    the model cannot be replaced. ``far`` is true for rows with a number far from the learned ones.
+    ``classes`` their names. ``learned`` holds the number of learned rows of each class. ``far`` holds, for each
+    column with numbers far from the learned ones, a mask of their rows. ``prior`` is the class prior of the model, and
+    ``under`` returns ``log_joint`` under another class prior; ``None`` if the class prior cannot be replaced.
     """
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
@@ -344,33 +351,25 @@ def scorecard_of(
     if learned is None or card.confidence != "overconfident" or how is None or how.by != "given":
         return card
     excess = value["log_loss"] - table.loc["log_loss", "claimed"]
-    if far is not None and far.any() and 2 * _excess_of_rows(log_proba, codes, ~far[order]) < excess:
-        return replace(card, far=int(far.sum()))
+    n = len(codes)
+    at_fault = np.any([*(far or {}).values()], axis=0)[order] if far else np.zeros(n, bool)
+    if at_fault.any() and 2 * _excess_of_rows(log_proba, codes, ~at_fault) < excess:
+        return replace(card, far={name: int(rows.sum()) for name, rows in far.items()})
     rare = (learned < FEW_ROWS) & (n_rows > 0)
     if rare.any() and 2 * _excess_of_rows(log_proba, codes, ~rare[codes]) < excess:
         return replace(card, rare=dict(zip(names[rare].tolist(), learned[rare].tolist(), strict=True)))
-    return replace(card, shifted=bool(card._shifted and 2 * _excess_loss(log_proba, codes) < excess))
+    if prior is None or (np.abs(n_rows - n * prior) <= SHIFTED * np.sqrt(n * prior * (1 - prior))).all():
+        return card
+    corrected = scoring.log_proba_of(under(np.maximum(n_rows / n, LEAST))[order])
+    gain = n * value["log_loss"] + scoring.own(corrected, codes).sum()
+    if gain > BETTER and 2 * _excess_of_rows(corrected, codes, np.ones(n, bool)) < excess:
+        return replace(card, shifted=dict(zip(names.tolist(), prior.tolist(), strict=True)))
+    return card
 
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
     """The contribution of the rows in ``some`` to the difference between the mean log loss and its expectation."""
     return float((-scoring.own(log_proba, codes) - scoring.entropies(log_proba))[some].sum() / len(codes))
-
-
-def _excess_loss(log_proba: Array, codes: Array) -> float:
-    """The log loss minus its expectation, after the class prior was changed to fit the class counts of the rows."""
-    # These numbers are those of maximum likelihood, with which each class has its number of rows. They are found by
-    # iterative scaling (Darroch and Ratcliff 1972).
-    n = np.bincount(codes, minlength=log_proba.shape[1])
-    if not np.isfinite(scoring.own(log_proba, codes)).all():
-        return np.inf
-    for _ in range(STEPS):
-        with np.errstate(invalid="ignore"):
-            factor = log(n) - log(np.exp(log_proba).sum(axis=0))
-        log_proba = normalize(log_proba + np.where(n > 0, factor, -np.inf))
-        if np.abs(factor[n > 0]).max() < TOLERANCE:
-            break
-    return float(-scoring.entropies(log_proba).mean() - scoring.own(log_proba, codes).mean())
 
 
 def _ends(drawn: Array, prob: float) -> tuple[float, float]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesnb import em
 from bayesnb.data import amounts, engines, growing, warned
 from bayesnb.data.arrow import marks_in
+from bayesnb.data.columns import Column
 from bayesnb.data.csv_reader import MISSING
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
@@ -25,7 +28,7 @@ from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
 from bayesnb.learned import Learned, believed, counts_alike, counts_of
 from bayesnb.model import estimate_rule
-from bayesnb.wording import Cure, Message, RefusedError, TableRemark, warn
+from bayesnb.wording import Cure, Message, RefusedError, TableRemark, refuse, warn
 
 
 def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -218,13 +221,21 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     If the classifiers count rows for different pairs of columns or intervals, raise an error or, if ``keep`` is true,
     keep the counts of ``before``.
     """
-    _require_same_marks(before, other)
+    errors: list[BaseException] = [*_read_with_other_marks(before, other)]
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine = replace(mine, schema=before.schema.under(settings.columns))
     mine, theirs = mine.spelled_as(theirs), theirs.spelled_as(mine)
-    mine, theirs = mine.alike(theirs)
+    errors += growing.read_differently(mine.schema, theirs.schema)
     named = [label for label in other.named_classes if label != other.unknown]
-    theirs = replace(theirs, schema=growing.merged(mine.schema, theirs.schema), declared=tuple(named))
+    warned_of = [*warned.unlike_numbers(*((each.schema, each.statistics) for each in (mine, theirs)))]
+    try:
+        mine, theirs = mine.alike(theirs)
+        theirs = replace(theirs, schema=growing.merged(mine.schema, theirs.schema), declared=tuple(named))
+    except RefusedError as error:
+        errors.append(error)
+    refuse(errors)
+    for sentence in warned_of:
+        warn(sentence)
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
         theirs = replace(theirs, counts=mine.counts.of_classes(len(theirs.classes)))
     elif theirs.counts.cells.empty:
@@ -233,19 +244,49 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
             "merge, and learn_exponents(X, y) from a sample of all rows",
             cure=Cure("dependence"),
         )
-    kept = {name: getattr(before, name) or getattr(other, name) for name in ("expected", "reading")}
+    both = before.reading.keys() | other.reading.keys()
+    reading = {
+        name: (*dict.fromkeys(m for each in (before, other) for m in each.reading.get(name, ())),) for name in both
+    }
+    kept = {"expected": before.expected or other.expected, "reading": reading}
     return believed(settings, before, mine + theirs, **kept)
 
 
-def _require_same_marks(one: Classifier, other: Classifier) -> None:
-    for option, column, of_both in unlike_marks(one, other) if one.reading and other.reading else ():
-        words = ([w for mark in sorted(own) for w in (option, f"{column}={mark}")] for own in of_both)
+def _read_with_other_marks(one: Classifier, other: Classifier) -> Iterator[RefusedError]:
+    """Yield an error for each column in which a text may be missing in the rows of one model only."""
+    for option, column, (a, b) in unlike_marks(one, other) if one.reading and other.reading else ():
+        alone = (*((other, mark) for mark in a - b), *((one, mark) for mark in b - a))
+        if not any(_may_be_value(clf, option, column, mark) for clf, mark in alone):
+            continue
+        words = ([w for mark in sorted(own) for w in (option, f"{column}={mark}")] for own in (a, b))
         expected, value = (shlex.join(own) or f"no {option}" for own in words)
-        raise RefusedError(
+        yield RefusedError(
             "column {column!r}: the two models read different texts as missing, one with {expected}, the other "
             "with {value}; fit both with the same options",
             column=column, expected=expected, value=value,
         )  # fmt: skip
+
+
+def _may_be_value(clf: Classifier, option: str, column: Any, mark: str) -> bool:
+    """Whether learned rows may hold ``mark`` and have read it otherwise than with ``option``."""
+    schema, features = clf.schema, clf.statistics.features
+    levels = {name: [*map(str, known)] for each in schema.features.values() for name, known in each.values.items()}
+    levels[clf.target] = [*map(str, clf.classes)]
+    reading = schema.readings.get(column)
+    if option == "--keep-na":
+        names = {column} if reading is None else {*reading.names(column)}
+        each = ((f.columns, features[name].seen().sum(axis=0)) for name, f in schema.features.items())
+        seen = [n for columns, counts in each for own, n in zip(columns, counts, strict=False) if own in names]
+        return mark in MISSING and max(seen, default=0) < (1 - 1e-9) * clf.statistics.rows.sum()
+    if column in levels:
+        return mark in levels[column]
+    if reading is None:
+        return amounts.is_float(mark)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # A text that cannot be read is missing.
+        name, cells = next(iter(reading.read(Column(column, pd.Series([mark], dtype=object))).items()))
+    value = cells[0]
+    return not pd.isna(value) and (name not in levels or str(value) in levels[name])
 
 
 def unlike_marks(one: Classifier, other: Classifier) -> Iterator[tuple[str, Any, list[set[str]]]]:
@@ -266,19 +307,11 @@ def read_otherwise(before: Classifier, marks: Mapping[str, Sequence[str]]) -> It
 
     ``marks`` holds the options ``na`` and ``keep_na`` with which the new rows are read.
     """
-    schema = before.schema
-    levels = {name: [*map(str, known)] for each in schema.features.values() for name, known in each.values.items()}
-    levels[before.target] = [*map(str, before.classes)]
     every = before.reading | {name: (*before.reading.get(name, ()), *own) for name, own in marks.items()}
     for option, column, (learned, read) in unlike_marks(before, replace(before, reading=every)):
         for mark in sorted(read - learned):
             here, there = ("missing", "a value") if option == "--na" else ("a level", "missing")
-            if column in levels:
-                differs = mark in (levels[column] if option == "--na" else MISSING)
-            else:
-                converted = column in schema.readings and mark.lower() not in amounts.GAPS
-                differs = option == "--na" and (converted or amounts.is_float(mark))
-            if differs:
+            if _may_be_value(before, option, column, mark):
                 yield (
                     f"column {column!r}: the model was fitted without {option} {shlex.quote(f'{column}={mark}')}, so "
                     f"{mark} counts as {there} in its rows and as {here} in these: fit all rows with the same options"

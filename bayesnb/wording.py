@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -249,6 +249,16 @@ class RefusedError(ValueError):
     value = property(lambda self: self._held("value"), doc="What was found.")
     expected = property(lambda self: self._held("expected"), doc="What was expected.")
     cure = property(lambda self: self._held("cure"), doc="What to write instead.")
+
+
+def refuse(errors: Sequence[BaseException]) -> None:
+    """Raise the only error, or one error with the messages of all; do nothing if there are none."""
+    if len(errors) > 1:
+        first, *rest = errors
+        others = {f"other{k}": error for k, error in enumerate(rest)}
+        raise RefusedError("{error}" + "".join(f"; {{{name}}}" for name in others), error=first, **others)
+    for error in errors:
+        raise error
 
 
 class RefusedRowsError(RefusedError):

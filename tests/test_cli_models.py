@@ -538,6 +538,11 @@ def test_merge_says_that_a_model_is_given_twice_and_that_one_model_alone_has_a_d
         (["--na", "y=b"], [], False),
         (["--na", "year=0", "--na", "kept=0", "--na", "y=0"], ["--na", "0"], True),
         (["--na", "NA"], ["--na", "other=0"], True),
+        # Neither model has learned such a text as a value.
+        (["--na", "year=?"], [], True),
+        (["--na", "kept=unknown", "--na", "y=?"], ["--na", "year=7.5 kg"], True),
+        (["--na", "kept=unknown"], ["--na", "year=9"], False),  # The first model may have learned a 9.
+        (["--keep-na", "year=None"], [], True),
     ],
 )
 def test_models_are_merged_only_if_they_read_the_same_texts_of_each_column_as_missing(
@@ -558,6 +563,72 @@ def test_models_are_merged_only_if_they_read_the_same_texts_of_each_column_as_mi
                 load(pair[0]).merge(load(pair[1]))
     shown = run(capsys, "inspect", "--all", models[0])[1]
     assert all(f"{first[0]}: " in shown and mark in shown for mark in first[1::2])
+    if agree:
+        for pair in (models, models[::-1]):
+            run(capsys, "merge", *pair, "-o", tmp_path / "both.bayesnb", "--force")
+            shown = run(capsys, "inspect", "--all", tmp_path / "both.bayesnb")[1]
+            assert all(mark in shown for mark in (*first[1::2], *second[1::2]))
+
+
+def test_merge_names_all_differences_of_all_models_at_once(capsys, tmp_path):
+    rows = [
+        f"{k % 7},{'None' if k % 5 else 'some'},{k % 9 + 1}/{k % 8 + 1}/2024,{k % 4},{'abc'[k % 3]}" for k in range(60)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["year,kept,day,size,y", *rows]))
+    first = ["--na", "kept=some", "--na", "size=0", "--feature", "day=date:dmy", "--feature", "year=poisson"]
+    second = ["--feature", "day=date:mdy", "--feature", "size=categorical", "--keep-na", "kept=None"]
+    for name, own in {"a": first, "b": second, "c": second[:2]}.items():
+        fit = ("fit", tmp_path / "t.csv", "--target", "y", "--dependence", "none", "-o", tmp_path / f"{name}.bayesnb")
+        assert run(capsys, *fit, *own)[0] == 0
+    files = [tmp_path / f"{name}.bayesnb" for name in "abc"]
+    code, _, err = run(capsys, "merge", *files, "-o", tmp_path / "all.bayesnb")
+    err = " ".join(err.split())
+    assert code != 0
+    assert not (tmp_path / "all.bayesnb").exists()
+    of_b, of_c = err.split("c.bayesnb: ")
+    for said in ("column 'kept': the two models read different", "column 'day': the two models read it differently"):
+        assert said in of_b
+        assert said in of_c
+    assert "--keep-na kept=None" in of_b
+    for said in ("feature 'size': one model reads it as gaussian", "feature 'year': one model reads it as poisson"):
+        assert said in of_b
+    with pytest.raises(nb.errors.RefusedError, match=r"'kept'.*'day'.*'year'") as refused:
+        load(files[0]).merge(load(files[2]))
+    assert refused.value.column == "kept"
+
+
+@pytest.mark.filterwarnings("always:column '(hours|water)'")
+def test_merge_warns_of_numbers_in_different_units(capsys, tmp_path):
+    r = np.random.default_rng(0)
+    water, hours = r.normal(11, 0.7, 400), r.normal(11, 1.2, 400)
+    part, y = np.arange(400) % 2, r.choice(["a", "b"], 400)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(400) // 4, "D")
+
+    def model(name, rows, **cells):
+        table = pd.DataFrame(
+            {"hours": hours, "water": [f"{w:.1f} %" for w in water], "day": day.strftime("%Y-%m-%d")} | cells
+        )
+        table.assign(y=y)[rows].to_csv(tmp_path / f"{name}.csv", index=False)
+        fit = ("fit", tmp_path / f"{name}.csv", "--target", "y", "--dependence", "none", "-o", tmp_path / name)
+        assert run(capsys, *fit)[0] == 0
+
+    model("a", part == 0)
+    for name, cells, said in (
+        ("same", {}, ""),
+        ("later", {"day": (day + pd.Timedelta(days=900)).strftime("%Y-%m-%d")}, ""),
+        ("minutes", {"hours": hours * 60}, "column 'hours': the numbers of the two models are far apart (means "),
+        ("fraction", {"water": water / 100}, "column 'water': the numbers of one model have no percent sign (mean 0.1"),
+    ):
+        model(name, part == 1, **cells)
+        for pair in (("a", name), (name, "a")):
+            err = run(capsys, "merge", *(tmp_path / each for each in pair), "-o", tmp_path / "both", "--force")[2]
+            assert err.count("warning") == bool(said), err
+            assert said in " ".join(err.split())
+    model("one", (part == 1) & (y == "a"))
+    model("few", np.arange(400) > 396, hours=hours * 60)
+    for name in ("one", "few"):
+        err = run(capsys, "merge", tmp_path / "a", tmp_path / name, "-o", tmp_path / "both", "--force")[2]
+        assert "warning" not in err
 
 
 MARKED: dict[tuple[str, ...], bytes] = {}

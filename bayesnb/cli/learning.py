@@ -13,7 +13,7 @@ from bayesnb.cli.models import read_model, with_dependence
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.sources import opened, opened_for
 from bayesnb.cli.terminal import say, warn
-from bayesnb.wording import RefusedError
+from bayesnb.wording import RefusedError, refuse
 
 if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
@@ -209,6 +209,9 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     dependence (--dependence none) merge exactly, in any order. With a dependence, the merged model keeps the exponents
     (powers of likelihoods) of the first model. If all models count rows for the same pairs of columns and the same
     intervals, these counts are added.
+
+    If models read columns differently, the error names all differences. Numbers of a column that are far apart in two
+    models, as in different units, cause a warning.
     """
     from pathlib import Path
 
@@ -220,7 +223,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
         raise click.UsageError("Expected two models or more")
     outputs.require_output(output, "model", models, outputs.is_model, force)
     parameters, clf, _ = read_model(models[0])
-    of_file, ignored, part = {Path(models[0]).read_bytes(): models[0]}, [], ""
+    of_file, ignored, refused, part = {Path(models[0]).read_bytes(): models[0]}, [], [], ""
     for other in models[1:]:
         if (first := of_file.get(content := Path(other).read_bytes())) is not None:
             warn(f"{other} is the same model as {first}: its rows are counted again")
@@ -241,7 +244,8 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
                 ignored.append(other)
             clf = learning.merged(parameters, clf, another, keep=True)
         except ValueError as error:
-            raise RefusedError("{other}: {error}", other=other, error=error) from error
+            refused.append(RefusedError("{other}: {error}", other=other, error=error))
+    refuse(refused)
     if ignored:
         warn(
             f"the merged model keeps the dependence that {models[0]} has learned, not that of "

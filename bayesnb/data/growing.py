@@ -19,7 +19,7 @@ from bayesnb.families.family import Family
 from bayesnb.model import Statistics, about, in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, RefusedError, family_word, some
+from bayesnb.wording import Cure, RefusedError, family_word, refuse, some
 
 
 def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> Schema:
@@ -106,36 +106,48 @@ def merged(one: Schema, other: Schema) -> Schema:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))
     both, names = (one.features, other.features), one.names
-    for column in one.readings.keys() & other.readings.keys():
-        if (a := one.readings[column]) != (b := other.readings[column]):
-            raise RefusedError(
-                "column {column!r}: the two models read it differently, one with {expected}, the other with {value}; "
-                "fit both with one of these",
-                column=column, expected=Cure("features", a.spelled, column), value=Cure("features", b.spelled, column),
-            )  # fmt: skip
     if one.columns == "grow":
         both, names = _completed(*both), united(one.names, other.names)
     if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
         said = "the two models have different features; only one has {odd} ({join})"
         raise RefusedError(said, odd=some(odd), join=LET_JOIN)
-    features: dict[Any, Feature] = {}
+    features, errors = dict[Any, Feature](), list[RefusedError]()
     for name, mine in both[0].items():
-        theirs = both[1][name]
-        if mine.text and theirs.text:
-            mine, theirs = _with_words_of_both(mine, theirs)
-        _require_alike(name, mine, theirs)
-        if mine.levels is None:
-            features[name] = mine
-            continue
-        kinds = zip(mine.columns, mine.kinds, theirs.kinds, strict=False)
-        with about(f"feature {name!r}"):
-            kinds = tuple(require_one_kind(*both) for both in kinds)
-        levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
-        declared = tuple(united(*pair) for pair in zip(mine.declared, theirs.declared, strict=True))
-        features[name] = replace(mine, levels=levels, kinds=kinds, declared=declared)
+        try:
+            features[name] = _merged(name, mine, both[1][name])
+        except RefusedError as error:
+            errors.append(error)
+    refuse(errors)
     if names != one.names:
         features = in_place(features, names)
     return replace(one, names=names, features=features, readings={**one.readings, **other.readings})
+
+
+def read_differently(one: Schema, other: Schema) -> list[RefusedError]:
+    """An error for each column of which the two schemas have different readings."""
+    return [
+        RefusedError(
+            "column {column!r}: the two models read it differently, one with {expected}, the other with {value}; "
+            "fit both with one of these",
+            column=column, expected=Cure("features", a.spelled, column), value=Cure("features", b.spelled, column),
+        )
+        for column, a in one.readings.items()
+        if (b := other.readings.get(column, a)) != a
+    ]  # fmt: skip
+
+
+def _merged(name: Any, mine: Feature, theirs: Feature) -> Feature:
+    if mine.text and theirs.text:
+        mine, theirs = _with_words_of_both(mine, theirs)
+    _require_alike(name, mine, theirs)
+    if mine.levels is None:
+        return mine
+    with about(f"feature {name!r}"):
+        each = zip(mine.columns, mine.kinds, theirs.kinds, strict=False)
+        kinds = tuple(require_one_kind(*both) for both in each)
+    levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
+    declared = tuple(united(*pair) for pair in zip(mine.declared, theirs.declared, strict=True))
+    return replace(mine, levels=levels, kinds=kinds, declared=declared)
 
 
 def _require_alike(name: Any, mine: Feature, theirs: Feature) -> None:

@@ -32,7 +32,7 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.statistic import Labels, Statistic
-from bayesnb.wording import RefusedError, moved, rows_at
+from bayesnb.wording import RefusedError, moved, refuse, rows_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,7 @@ class Summary:
         odd = set(self.schema.names) ^ set(other.schema.names)
         if odd and self.schema.columns == "fixed" and not (self.schema.all_words and other.schema.all_words):
             raise ValueError(f"column {in_order(odd)[0]!r} is in one part of the table and not in another")
+        refuse(growing.read_differently(self.schema, other.schema))
         a, b = alike(self, other)
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
         classes = classes_of(a.classes, b.classes)

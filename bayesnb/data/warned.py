@@ -231,13 +231,22 @@ class LearnedNumbers(NamedTuple):
         The number ``x[k]`` occurs ``times[k]`` times among ``known`` numbers. If ``trend`` is true, it is usual that
         all numbers are far away, as later dates are.
         """
-        for side, mask in (
-            () if trend or self.n < FEWEST_COMPARED else (("below", x < self.low), ("above", x > self.high))
-        ):
-            most = int((mask * times).sum())
-            if 2 * most > known and bdtrc(most - 1, known, 1 / (1 + OUTSIDE**2)) <= CHANCE:
+        for side, mask in () if trend else (("below", x < self.low), ("above", x > self.high)):
+            if self.most_are_outside(int((mask * times).sum()), known):
                 return mask, f"{OUTSIDE} standard deviations {side} the learned mean of every class"
         return np.abs(x - self.mean) > FAR * self.sd, f"{FAR} standard deviations from the learned mean"
+
+    def most_are_outside(self, n: int, known: int) -> bool:
+        """Whether too many of the ``known`` new numbers, ``n``, are on one side of the learned ones."""
+        if self.n < FEWEST_COMPARED or 2 * n <= known:
+            return False
+        return bool(bdtrc(n - 1, known, 1 / (1 + OUTSIDE**2)) <= CHANCE)
+
+    def excludes(self, other: LearnedNumbers) -> bool:
+        """Whether most of the numbers that another model has learned must lie outside the learned ones."""
+        # At least the share t² / (1 + t²) of any distribution lies below its mean plus t standard deviations.
+        t = max(self.low - other.mean, other.mean - self.high) / other.sd
+        return t > 0 and self.most_are_outside(int(other.n * t**2 / (1 + t**2)), int(other.n))
 
 
 def normal_columns(
@@ -284,6 +293,29 @@ def far_numbers(schema: Schema, statistics: Statistics, table: Table) -> dict[An
             x, 1, int((~np.isnan(x)).sum()), column.name in trends
         )
     return {name: mask for name, mask in found.items() if mask.any()}
+
+
+def unlike_numbers(one: tuple[Schema, Statistics], other: tuple[Schema, Statistics]) -> Iterator[str]:
+    """Yield a sentence about each column whose numbers in two models are too far apart to be of the same kind."""
+    both = [{own.name: own for own in normal_columns(*each, each[0].names)} for each in (one, other)]
+    schema = one[0]
+    for name, mine in both[0].items():
+        theirs, column = both[1].get(name), schema.owner.get(name, name)
+        percents = [getattr(each.readings.get(column), "unit", None) == "%" for each, _ in (one, other)]
+        if theirs is None or name in schema.parts_of_dates:
+            continue
+        plain = theirs if percents[0] else mine
+        if percents[0] != percents[1] and np.hypot(plain.mean, plain.sd) <= 1:
+            yield (
+                f"column {column!r}: the numbers of one model have no percent sign (mean {plain.mean:.4g}), and they "
+                "are counted as percents: multiply fractions, as a sheet holds them, by 100"
+            )
+        elif mine.excludes(theirs) or theirs.excludes(mine):
+            means = " and ".join(mean_and_sd(schema, name, own.mean, own.sd) for own in (mine, theirs))
+            yield (
+                f"column {column!r}: the numbers of the two models are far apart (means {means}), and are counted as "
+                "they are: they may be in different units"
+            )
 
 
 def mean_and_sd(schema: Schema, name: Any, mean: float, sd: float) -> str:

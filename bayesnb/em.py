@@ -100,6 +100,7 @@ def em(
     evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
     # A prior that is scaled to the data depends on whole columns, not on classes, so any responsibilities determine it.
     fixed = model.posterior(_completed(model, labelled, data, evenly, share))
+    every, data = data, fixed.without_constant(data)
     _require_distinct(fixed, labelled)
     alone = fixed.given(labelled)
     rng = np.random.default_rng(rng)
@@ -110,6 +111,8 @@ def em(
         climbs.append(_climb(fixed, labelled, data, r, share, at, tolerance, max_iterations))
     reached = np.array([objective[-1] for _, objective, _, _ in climbs])
     posterior, objective, converged, r = climbs[int(reached.argmax())]
+    if fixed.constant:
+        posterior = fixed.given(_completed(model, labelled, every, r, share))
     return EM(posterior, objective, converged, r, reached)
 
 

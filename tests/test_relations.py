@@ -982,3 +982,47 @@ def test_same_data_same_answer(name, dependence, start, pytestconfig):
 def test_an_average_of_small_tables_depends_on_their_content_alone(seed, name):
     """Columns without equal numbers in up to 32 rows, wide Normals of two classes, and cells that a fold lacks."""
     RELATIONS[name](Case.of(seed, "auto"))
+
+
+@pytest.mark.parametrize("value", [7, 7.5, 1e6, 0, "x", None])
+def test_a_constant_or_empty_column_changes_no_interval_no_doubt_and_no_learned_label(value: Any) -> None:
+    rng = default_rng(1)
+    c = rng.integers(0, 2, 60)
+    y = np.array(["u", "v"])[c]
+    X = {"a": rng.normal(c, 1), "b": np.exp(rng.normal(0.5 * c, 0.7))}
+    more = X | {"k": [value] * 60}
+    one, other = nb.BayesianNB(random_state=0).fit(X, y), nb.BayesianNB(random_state=0).fit(more, y)
+    assert_allclose(other.predict_interval(more), one.predict_interval(X), rtol=0, atol=1e-9)
+    assert_allclose(nb.odds.log_odds(other, more), nb.odds.log_odds(one, X), rtol=0, atol=1e-9)
+    known = ["probability", "lower", "upper", "total", "epistemic"]
+    assert_allclose(other.uncertainty(more)[known], one.uncertainty(X)[known], rtol=0, atol=1e-9)
+    row = other.explain({name: cells[:1] for name, cells in more.items()}).droplevel("row").loc["k"]
+    assert abs(row[["log_odds", "lower", "upper"]].to_numpy(float)).max() < 1e-9
+    checks = nb.checks.predictive_checks(other, more, y, draws=20)
+    assert "k" not in {*checks.table["first"], *checks.table["second"]}
+    # Some rows without a label: the column must not steer the labels that EM supplies.
+    seen = [None if i % 4 == 0 else label for i, label in enumerate(y)]
+    halves = [
+        nb.BayesianNB(random_state=0, unlabelled=nb.Unlabelled()).fit(Z, seen).predict_proba(Z) for Z in (X, more)
+    ]
+    assert_allclose(halves[1], halves[0], rtol=0, atol=1e-9)
+
+
+def test_a_constant_number_changes_no_probability_that_a_label_is_wrong() -> None:
+    rng = default_rng(0)
+    c = rng.integers(0, 2, 60)
+    X = {"a": rng.normal(c, 1), "b": np.exp(rng.normal(0.5 * c, 0.7))}
+    found = [
+        nb.checks.suspicious_labels(nb.BayesianNB(random_state=0).fit(Z, c), Z, c) for Z in (X, X | {"k": [7.0] * 60})
+    ]
+    assert_allclose(found[1]["wrong"].sort_index(), found[0]["wrong"].sort_index(), rtol=0, atol=0.1)
+
+
+@pytest.mark.parametrize("learns", ["weighted", nb.Exponents(by="class")])
+def test_a_constant_number_adds_no_uncertainty_to_a_model_with_exponents(learns: Any) -> None:
+    rng = default_rng(1)
+    c = rng.integers(0, 2, 60)
+    X = {"a": rng.normal(c, 1), "k": np.full(60, 7.0)}
+    clf = nb.BayesianNB(random_state=0, dependence=learns).fit(X, c)
+    row = clf.explain({"a": [0.3], "k": [7.0]}).droplevel("row").loc["k"]
+    assert abs(row[["log_odds", "lower", "upper"]].to_numpy(float)).max() < 1e-9

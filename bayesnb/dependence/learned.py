@@ -245,10 +245,11 @@ class DrawnDependence:
         v = layout.exponents(self.points)[:, None]
         of_class = v[:, 0, :, layout.terms :].swapaxes(-1, -2)
         joint = self.log_pi[:, None] + dependence.alike(data, n_rows) @ of_class
+        varied = self.posterior.without_constant(data)
         if dependence.spec.by == "model":
-            return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
+            return joint + weighed(v[..., 0], self.theta.log_joint_features(varied, n_rows))
         by_class, k = dependence.spec.by == "class", -1
-        for k, term in enumerate(pieces.likelihood(self.posterior, self.theta, data, n_rows)):
+        for k, term in enumerate(pieces.likelihood(self.posterior, self.theta, varied, n_rows)):
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
         beside = dependence.terms.beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside

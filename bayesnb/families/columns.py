@@ -81,6 +81,15 @@ def columns_of(x: Column, index: Sequence[int]) -> Column:
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
 
 
+def without_columns(x: Column, index: Sequence[int]) -> Column:
+    """Columns in which all cells at the positions ``index`` are missing; a sparse matrix is returned as it is."""
+    if sparse.issparse(x):
+        return x
+    found = np.array(x, float if x.dtype.kind in "bu" else None)
+    found[:, list(index)] = -1 if found.dtype.kind == "i" else np.nan
+    return found
+
+
 def known_cells(x: Column) -> Array:
     """Mask of the cells that are not missing, (row, 1, column), or just True if cells cannot be missing."""
     if hasattr(x, "missing"):

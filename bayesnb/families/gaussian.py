@@ -17,7 +17,7 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.priors import Normal, NormalGamma, Prior, Theta
-from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.moments import EQUAL, Moments
 from bayesnb.statistics.statistic import Column, Labels
 
 
@@ -154,9 +154,10 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def constant(self, s: Moments) -> Array:
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
-        if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.
+        # In the usual case each column varies in a class, and the rest, which is slow, is not needed.
+        if not left_open or not (s.scatter * s.n <= (EQUAL * s.total) ** 2).all(0).any():
             return np.zeros(0, np.intp)
-        return np.flatnonzero(s.of_columns()[2] == 0)
+        return np.flatnonzero(~(s.of_columns()[2] > 0))
 
     def taught(self, s: Moments) -> Added:
         # A constant column would shift the learned prior of all columns towards tiny variances.

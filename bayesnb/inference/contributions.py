@@ -87,6 +87,11 @@ class OneWord:
         return Outcome.of(posterior, own), x[:, [1]]
 
 
+def _is_constant(posterior: Posterior, entry: Contribution) -> bool:
+    piece = posterior.pieces[entry.term]
+    return piece.column in posterior.constant.get(piece.feature, ())
+
+
 def _against(log_p: Array, a: int, b: int) -> Array:
     """ln p(x | a) - ln p(x | b), or NaN if x is impossible in both classes."""
     with np.errstate(invalid="ignore"):
@@ -99,9 +104,11 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
         family, prior, x = entry.factor
-        if getattr(family, "exact", True) and getattr(family, "classes_apart", True):
+        if _is_constant(posterior, entry):
+            spread: LogOdds | DrawnLogOdds = DrawnLogOdds(np.zeros((1, len(entry.rows))))
+        elif getattr(family, "exact", True) and getattr(family, "classes_apart", True):
             factor = family, prior.at([a, b]), x
-            spread: LogOdds | DrawnLogOdds = LogOdds([factor], None, np.zeros(len(entry.rows))).prepared()
+            spread = LogOdds([factor], None, np.zeros(len(entry.rows))).prepared()
         else:
             drawn = np.concatenate([value for _, value in family.paired(prior, x)], axis=1)
             spread = DrawnLogOdds(_against(drawn, a, b))
@@ -188,6 +195,8 @@ def weighed_terms(
         family, prior, x = entry.factor
         if words := isinstance(family, OneWord):
             log_p = entry.log_p, family.drawn(prior, x, rng)
+        elif _is_constant(believed.posterior, entry):
+            log_p = entry.log_p, np.zeros((1, *entry.log_p.shape))
         else:
             log_p = entry.log_p, family.log_likelihood(family.draw(prior, rng, (DRAWS,)), x)
         if spec.by == "class":

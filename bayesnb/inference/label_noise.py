@@ -279,6 +279,7 @@ def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array, best:
     else:
         try:
             seed = 0 if classifier.seed is None else classifier.seed
+            data = classifier.posterior.without_constant(data)
             found = drawn_wrong_labels(classifier.posterior.before(), data, labels, seed)
         except ImproperError:
             reason = "a prior is improper"

@@ -101,6 +101,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
         model.require_exact("the moments of the log-odds", "use sample_proba, which draws")
     if not believed.naive:
         return _with_exponents(believed, data, n_rows)
+    data = believed.posterior.without_constant(data)
     if not believed.power:
         return _of_pairs(*_of_classes(believed, data, n_rows, None))
     weights = np.exp(normalize(believed.log_predictive(data, n_rows)))
@@ -178,8 +179,10 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     found = np.empty((2, n_rows, n_classes, n_classes))
     for cut in in_blocks(n_rows, n_classes**2, len(mean)):
         part, n = part_of(data, cut), cut.stop - cut.start
+        varied = posterior.without_constant(part)
         columns = [
-            piece.family.cumulants(piece.believed, piece.of(part[piece.feature]), 0.0)[1:] for piece in posterior.pieces
+            piece.family.cumulants(piece.believed, piece.of(varied[piece.feature]), 0.0)[1:]
+            for piece in posterior.pieces
         ]
         level, spread = (np.stack(each, axis=-1) for each in zip(*columns, strict=True))
         if dependence.spec.by == "model":

@@ -290,7 +290,8 @@ class PredictiveChecks:
     threshold : float
         The smallest distance at which a check fails.
     unchecked : tuple
-        The columns that were not checked: bags of words, counts with an exposure, columns of more than 64 levels.
+        The columns that were not checked: bags of words, counts with an exposure, constant columns, and columns of more
+        than 64 levels.
     naive_part : bool
         Whether the model also has a dependence, which is not checked.
     """
@@ -355,7 +356,8 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
         whole = family.one_term or hasattr(x, "exposure")
         for k in range(1 if family.one_term else posterior.statistics.features[feature].seen().shape[1]):
             name, levels = next(names), len(x.levels[k]) if kind == "levels" and not whole else 0
-            if whole or (kind == "levels" and not 1 < levels <= MOST_LEVELS):
+            constant = k in posterior.constant.get(feature, ()) or levels == 1
+            if whole or constant or levels > MOST_LEVELS:
                 others.append(name)
                 continue
             unit, origin = rounding(dense_cells(x)[:, k]) if kind in ("real", "positive") else (0.0, 0.0)

@@ -58,6 +58,7 @@ class LogOdds:
     ) -> LogOdds:  # fmt: skip
         posterior.require_exact("the moments of the log-odds", 'use method="draws"')
         features, believed = posterior.model.features.items(), dict(posterior.features)
+        data = posterior.without_constant(data)
         factors = [(family, believed[name].at([a, b]), data[name]) for name, family in features]
         return replace(cls.of_classes(posterior, n_rows, a, b, offset), factors=factors, power=power)
 
@@ -252,10 +253,14 @@ def close(posterior: Posterior) -> bool:
     # long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     if not posterior.exact:
         return False
-    believed = [posterior.label, *(part for _, part in whole_parts(posterior.features))]
+    columns = posterior.features
+    for feature, constant in posterior.constant.items():
+        kept = np.setdiff1d(np.arange(posterior.statistics.features[feature].seen().shape[1]), constant)
+        columns = {**columns, feature: columns[feature].columns(kept)}
+    believed = [posterior.label, *(part for _, part in whole_parts(columns))]
     if not all(isinstance(prior, TRIED) for prior in believed):
         return False
-    a = [np.min(prior.a) for prior in believed if isinstance(prior, NormalGamma)]
+    a = [np.min(prior.a, initial=np.inf) for prior in believed if isinstance(prior, NormalGamma)]
     dirichlet = [getattr(prior, name) for prior in believed for name in ("alpha", "beta") if hasattr(prior, name)]
     # The probability of an outcome with concentration 0 has no distribution.
     concentrations = [np.min(value[value > 0], initial=np.inf) for value in dirichlet]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.families.columns import columns_of
+from bayesnb.families.columns import columns_of, without_columns
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.model import stacks
@@ -397,6 +397,20 @@ class Posterior:
             found.extend(stacks.Piece(name, k, family.gathered([(family, k)]), believed.columns([k])) for k in each)
         return found
 
+    @cached_property
+    def constant(self) -> dict[Any, list[int]]:
+        """The positions of the columns with one value or none in the learned rows, by feature (``Family.constant``)."""
+        each = {f: family.constant(self.statistics.features[f]).tolist() for f, family in self.model.features.items()}
+        return {feature: columns for feature, columns in each.items() if columns}
+
+    def without_constant(self, data: Data) -> Data:
+        """Set the cells of constant columns to missing.
+
+        A constant column has the same predictive distribution in every class, so it says nothing about the class. Its
+        parameters differ between classes, so they would add uncertainty.
+        """
+        return data | {feature: without_columns(data[feature], own) for feature, own in self.constant.items()}
+
     def piece_names(self) -> list[Any]:
         """The name of each piece: its column, its feature (if it is a whole feature), or (feature, column position)."""
         called = []
@@ -490,6 +504,7 @@ class Posterior:
 
         θ is drawn given the data and, if ``power`` is 1, given the row itself.
         """
+        data = self.without_constant(data)
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
             for k, (name, family) in enumerate(self.model.features.items()):

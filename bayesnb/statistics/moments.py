@@ -28,6 +28,13 @@ ROUNDING = 2.0**-102
 SHARED = 2.0**-24
 """Smallest ratio of a scatter about the mean to a scatter about 0 that is computed from sums of the values."""
 
+EQUAL = 2.0**-80
+"""If the standard deviation is at most this fraction of the mean, all values are equal.
+
+Means of equal values differ by less than 2^-98 of the mean. Two floats differ by at least 2^-53 of the mean, and one of
+10^12 such values differs by a standard deviation of 2^-73 of the mean.
+"""
+
 KEPT = 1e-9
 """Largest accepted relative rounding error of a scatter when rows are unlearned."""
 
@@ -124,7 +131,8 @@ class Centred(Statistic):
         """Mean (as two floats) and population variance of each column over all classes, or NaN without data."""
         whole = (self if len(self.n) else self.take([-1])).joined(1)
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
-        return whole.mean[0] + 0 * n, whole.centre.low[0], whole.own(whole.scatter)[0] / n
+        variance, mean = whole.own(whole.scatter)[0] / n, whole.mean[0] + 0 * n
+        return mean, whole.centre.low[0], np.where(variance <= (EQUAL * mean) ** 2, 0.0, variance)
 
     def joined(self, n: int) -> Self:
         s = self

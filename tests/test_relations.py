@@ -1026,3 +1026,13 @@ def test_a_constant_number_adds_no_uncertainty_to_a_model_with_exponents(learns:
     clf = nb.BayesianNB(random_state=0, dependence=learns).fit(X, c)
     row = clf.explain({"a": [0.3], "k": [7.0]}).droplevel("row").loc["k"]
     assert abs(row[["log_odds", "lower", "upper"]].to_numpy(float)).max() < 1e-9
+
+
+def test_a_column_without_gaps_tells_nothing_by_its_gaps() -> None:
+    rng = default_rng(2)
+    c = rng.integers(0, 3, 60)
+    X = pd.DataFrame({"a": np.where(rng.random(60) < 0.2, np.nan, rng.normal(c, 1)), "b": rng.choice(["p", "q"], 60)})
+    more = X.assign(k=7)
+    one, other = nb.BayesianNB("missing").fit(X, c), nb.BayesianNB("missing").fit(more, c)
+    assert_allclose(other.predict_proba(more), one.predict_proba(X), rtol=0, atol=1e-9)
+    assert_allclose(other.predict_proba(more.assign(k=None)), one.predict_proba(X), rtol=0, atol=1e-9)

@@ -126,7 +126,8 @@ def _indicators(
                 raise ValueError(
                     f"a column or a feature is called {taken[0]!r}, as the one of Missing would be: rename it"
                 )
-            found[own] = Feature(names, Bernoulli(missing.prior), Origin("gaps", str(name)), source=columns)
+            flag = Bernoulli(missing.prior, inferred=True)
+            found[own] = Feature(names, flag, Origin("gaps", str(name)), source=columns)
     return found
 
 

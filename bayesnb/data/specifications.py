@@ -182,7 +182,8 @@ class Missing:
 
     Without ``Missing``, a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is
     missing", which is 1 if the cell is missing and otherwise 0. In each class, θ ~ Beta is the probability of a missing
-    cell. Unseen levels and absent columns do not count as missing. Source: the pattern model of Little and Rubin (2019,
+    cell. If no learned cell of the column is missing, a missing cell carries no information. Unseen levels and absent
+    columns do not count as missing. Source: the pattern model of Little and Rubin (2019,
     section 15.4).
 
     Parameters

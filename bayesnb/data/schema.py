@@ -227,10 +227,10 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str | None = None) -> tuple[Schema, Data]:
         """Encode a table and check its cells. Return the schema and {feature name: encoded columns}.
 
-        If ``learn`` is true, new levels are added to the returned schema. Otherwise, new levels count as unseen, and
-        ``table`` must be a result of :meth:`through`. Absent columns are filled with missing values if ``absent`` is
-        "missing", and raise an error if ``absent`` is "error". The default is "missing" for ``columns="grow"``,
-        otherwise "error".
+        If ``learn`` is true, new levels are added to the returned schema. If ``learn`` is false, new levels count as
+        unseen, and ``table`` must be a result of :meth:`through`. Absent columns are filled with missing values if
+        ``absent`` is "missing", and raise an error if ``absent`` is "error". The default is "missing" for
+        ``columns="grow"``, otherwise "error".
         """
         table = self.through(table) if learn else table
         if table.names != self.names:

@@ -45,7 +45,7 @@ class Axis:
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """The coarser cell (after ``steps`` refinements) that contains each finest ``cell``."""
+        """For each finest cell, ``cell``, the coarser cell (after ``steps`` refinements) that contains it."""
         return cell // self.arity ** (self.steps - steps)
 
 

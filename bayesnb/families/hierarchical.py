@@ -27,8 +27,8 @@ from bayesnb.statistics.statistic import Column, Labels, Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """A family whose likelihood is that of a conjugate family, and whose prior is learned from all classes.
 
-    NUTS samples only the parameters without a conjugate prior. The other parameters are integrated out, and then drawn
-    exactly.
+    NUTS samples only the parameters without a conjugate prior. The parameters with a conjugate prior are integrated
+    out, and then drawn exactly.
     """
 
     together: bool = False

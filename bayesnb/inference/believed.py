@@ -58,7 +58,7 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy with another dependence (``None`` for naive Bayes) and with ``given`` reset to its default."""
+        """A copy of the posterior with another dependence (``None``: naive Bayes), and with the default ``given``."""
         found = replace(self, dependence=dependence)
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 

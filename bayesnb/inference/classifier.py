@@ -217,7 +217,7 @@ class Classifier(FittedModel):
 
     @property
     def fixed_seed(self) -> Any:
-        """A copy of the seed, 0 by default, so that each call gives the same answer."""
+        """A copy of the seed (0 if there is none), so that each call gives the same answer."""
         return 0 if self.seed is None else deepcopy(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:

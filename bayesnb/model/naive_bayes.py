@@ -586,7 +586,7 @@ class Posterior:
     ) -> tuple[Array, dict[Any, LeftOut]]:
         """Like :meth:`log_left_out`; also return the ``LeftOut`` of each sampled feature.
 
-        Scales of default priors are still computed from all rows.
+        Default priors keep the scale that was computed from all rows.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)

@@ -81,7 +81,7 @@ MOST = 8.0
 
 
 def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
-    """A copy of the prior; each factor multiplies the parameters in one entry of ``prior.strengths``."""
+    """A copy of the prior, in which each factor multiplies the parameters that ``prior.strengths`` names."""
     changed: dict[str, Array] = {}
     for names, factor in zip(prior.strengths.values(), factors, strict=True):
         changed |= {name: changed.get(name, getattr(prior, name)) * factor for name in names}

@@ -322,7 +322,6 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         made = learning.fitted(EstimatorParameters.of(self), X, y, sample_weight)
-        self.__dict__.pop("_content_hash", None)
         self._features, self._classifier = self.features, made
         if made.em is not None and not made.em.converged:
             warn(f"{made.em}: its responsibilities may still change", ConvergenceWarning)
@@ -643,7 +642,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             Any name; ".bayesnb" is usual.
         replacing : bool
             Whether to raise :class:`bayesnb.errors.ModelChangedError` if the file at ``path`` has changed since this
-            estimator was last loaded from ``path`` or saved to it.
+            estimator was last loaded from ``path`` or saved to it. If it was neither, the file is replaced.
 
         Raises
         ------
@@ -664,7 +663,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> clf.save(path) == describe(path)["content_hash"]
         True
         """
-        read = self.__dict__.get("_content_hash", "") if replacing else None
+        file, known = os.path.realpath(path), self.__dict__.get("_content_hashes", {})
         held = self.classifier_
         wanted, label = EstimatorParameters.of(self).label_prior, held.posterior.model.label
         for name, counts in (
@@ -678,8 +677,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
                     "would: fit again, or make it count for the rows that were learned, with discount(1.0)"
                 )
         contents = document.Contents.of(self.get_params(deep=False), held)
-        self._content_hash = document.write(contents, path, read)
-        return self._content_hash
+        written = document.write(contents, path, known.get(file) if replacing else None)
+        self._content_hashes = {**known, file: written}
+        return written
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
@@ -706,7 +706,8 @@ def load(path: str | os.PathLike) -> BayesianNB:
     """
     parameters, classifier, content_hash = learned.of_file(path)
     clf = BayesianNB(**parameters.by_name())
-    clf._features, clf._classifier, clf._content_hash = clf.features, classifier, content_hash
+    clf._features, clf._classifier = clf.features, classifier
+    clf._content_hashes = {os.path.realpath(path): content_hash}
     return clf
 
 
@@ -753,7 +754,6 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     if isinstance(model, Classifier):
         return learned
     found = copy.copy(model)
-    found.__dict__.pop("_content_hash", None)
     found._classifier = learned
     return found
 

@@ -1,5 +1,6 @@
 """A model file contains exactly the model, opens in any reader of safetensors, and is refused if it is damaged."""
 
+import copy
 import json
 import pickle
 import re
@@ -659,3 +660,24 @@ def test_a_saved_model_replaces_only_itself(model, tmp_path):
     with pytest.raises(nb.errors.ModelChangedError):
         clf.save(path, replacing=True)
     assert not path.exists()
+
+
+def test_a_file_that_an_estimator_has_never_read_is_replaced(model, tmp_path):
+    X, y = nb.datasets.penguins()
+    path, other = (Path(shutil.copy(model, tmp_path / name)) for name in ("m.bayesnb", "other.bayesnb"))
+    first, second = (nb.BayesianNB().fit(X[:n], y[:n]) for n in (200, 300))
+    first.save(path, replacing=True)
+    second.save(path, replacing=True)
+    second.save(other, replacing=True)
+    assert nb.load(path).class_count_.sum() == nb.load(other).class_count_.sum() == 300
+    with pytest.raises(nb.errors.ModelChangedError):
+        first.save(path, replacing=True)
+    # What was read counts for its path, also through a link, and after another fit, a copy or a pickle.
+    link = tmp_path / "link.bayesnb"
+    link.symlink_to(path)
+    for again in (nb.load(link).fit(X, y), copy.deepcopy(second), pickle.loads(pickle.dumps(second))):
+        nb.BayesianNB().fit(X[:100], y[:100]).save(path)
+        again.save(other)
+        with pytest.raises(nb.errors.ModelChangedError):
+            again.save(path, replacing=True)
+        second.save(path)

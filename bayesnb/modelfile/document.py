@@ -32,11 +32,11 @@ class ModelChangedError(ValueError):
     >>> import bayesnb as nb
     >>> X, y = nb.datasets.play_tennis()
     >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
-    >>> read = nb.BayesianNB().fit(X, y).save(path)
+    >>> _ = nb.BayesianNB().fit(X, y).save(path)
     >>> mine, theirs = nb.load(path), nb.load(path)
-    >>> _ = theirs.partial_fit(X, y).save(path, replacing=read)
+    >>> _ = theirs.partial_fit(X, y).save(path, replacing=True)
     >>> try:
-    ...     mine.partial_fit(X, y).save(path, replacing=read)
+    ...     mine.partial_fit(X, y).save(path, replacing=True)
     ... except nb.errors.ModelChangedError:
     ...     print("read it again, and learn from the rows again")
     read it again, and learn from the rows again

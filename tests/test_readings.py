@@ -1274,6 +1274,68 @@ def test_codes_are_no_amounts_and_cells_that_differ_are_named(texts, said):
     assert ("Number(" in found) == ("numbers in m" in said)  # Other texts around numbers may belong to names.
 
 
+# What an error proposes
+
+
+@pytest.mark.parametrize("container", ["frame", "text", "CSV", "Parquet"])
+@pytest.mark.parametrize(
+    ("features", "proposed"),
+    [
+        ({"month of d": "missing"}, Date("elapsed", "month")),
+        ({"d": Date("month"), "weekday of d": "categorical", "hour of d": "missing"}, Date("month", "weekday", "hour")),
+        ({"mont of d": nb.Categorical()}, Date("elapsed", "month")),
+        ({"quarter of d": nb.Categorical()}, None),
+        ({"month of e": nb.Categorical()}, None),
+    ],
+)
+def test_a_part_of_a_date_that_is_not_read_is_proposed(container, features, proposed, tmp_path):
+    days = pd.Series(pd.date_range("2024-01-01", periods=60, freq="5D"))
+    frame = pd.DataFrame({"d": days, "n": np.arange(60.0), "y": ["a", "b", "b"] * 20})
+    given = frame.assign(d=days.dt.strftime("%d.%m.%Y")) if container == "text" else frame
+    if container in ("CSV", "Parquet"):
+        given = tmp_path / f"t.{container.lower()}"
+        (frame.to_csv if container == "CSV" else frame.to_parquet)(given, index=False)
+    with pytest.raises(ValueError, match=r"^features names column") as refused:
+        BayesianNB(features).fit(given, "y")
+    if proposed is None:
+        assert "nb.Date" not in str(refused.value)
+        return
+    cure = refused.value.cure
+    stated = eval(cure.value.python, {"nb": nb})
+    assert stated.parts == proposed.parts
+    assert f"features={{'d': {cure.value.python}}}" in str(refused.value)
+    meant = {"month of d" if name == "mont of d" else name: spec for name, spec in features.items()}
+    BayesianNB(meant | {"d": stated}).fit(given, "y")
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "spec", "given"),
+    [
+        ("d", "month of d", nb.Categorical(), {}),
+        ("d", "month of d", nb.Categorical(), {"d": Date("elapsed", "month")}),
+        ("d", "elapsed of d", nb.families.MultivariateGaussian(), {}),
+        ("k", "k", nb.families.MultivariateGaussian(), {}),
+        ("k", "k", nb.families.MultivariateGaussian(), {"k": nb.Number()}),
+    ],
+)
+def test_a_joint_feature_that_reads_text_in_parts_names_the_column_and_what_to_write(
+    column, name, spec, given, tmp_path
+):
+    days = pd.Series(pd.date_range("2024-01-01", periods=60, freq="5D")).dt.strftime("%d.%m.%Y")
+    k = [f"{k * 7 % 10},5" for k in range(60)]
+    frame = pd.DataFrame({"d": days, "k": k, "n": np.arange(60.0), "y": ["a", "b", "b"] * 20})
+    frame["n"] = frame["n"] if spec.support.kind != "levels" else ["u", "v"] * 30
+    frame.to_parquet(tmp_path / "t.parquet")
+    features = given | {"joint": (spec, [name, "n"])}
+    with pytest.raises(
+        RefusedError, match=rf"^features\['joint'\] reads '{name}' .* column '{column}' is text"
+    ) as refused:
+        BayesianNB(features).fit(tmp_path / "t.parquet", "y")
+    stated = {column: eval(refused.value.cure[0].value.python, {"nb": nb})}
+    own = BayesianNB(features | stated).fit(tmp_path / "t.parquet", "y").tables()
+    pd.testing.assert_frame_equal(own["joint"], BayesianNB(features | stated).fit(frame, "y").tables()["joint"])
+
+
 # The row that an error names
 
 

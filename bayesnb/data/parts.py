@@ -14,7 +14,7 @@ from bayesnb.data.choice import Reasons
 from bayesnb.data.columns import Column
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import present
-from bayesnb.data.recognising import as_read
+from bayesnb.data.recognising import as_read, require_parts
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import (
@@ -32,7 +32,7 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of
 from bayesnb.data.text import Text
 from bayesnb.priors import Array
-from bayesnb.wording import RefusedError, Spelled, some
+from bayesnb.wording import RefusedError, Spelled, meant, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +136,15 @@ class PartSummarizer:
         """
         said = entries(self.settings.features)
         whole = whole.with_readings(self.settings, self.marks, first_rows) if self.schema is None else whole
+        names = {*whole.schema.names, *whole.schema.raw}
+        if self.schema is None:
+            require_parts(self.settings.features, names, whole.schema.readings)
         for entry in said if self.schema is None else ():
             for column in entry.columns or ():
-                if column not in {*whole.schema.names, *whole.schema.raw}:
+                if column not in names:
                     raise ValueError(
                         f"features names column {column!r}, which no part of the table has; the columns are "
-                        f"{some(whole.schema.names)}"
+                        f"{some(whole.schema.names)}{meant(column, whole.schema.names)}"
                     )
             made = [column for column in entry.columns or () if whole.schema.owner.get(column, column) != column]
             if entry.together and made and entry.key not in whole.schema.features:

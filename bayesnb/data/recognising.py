@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -10,12 +10,21 @@ from typing import Any
 from bayesnb.data import specifications
 from bayesnb.data.amounts import Marks, marks_among
 from bayesnb.data.columns import Column
-from bayesnb.data.readings import Reading, default_reading, numbers_for_a_family
+from bayesnb.data.readings import (
+    PARTS,
+    Date,
+    Reading,
+    default_reading,
+    formats_of,
+    may_be_of,
+    numbers_for_a_family,
+    texts_of,
+)
 from bayesnb.data.specifications import BestFamily, ByType, Missing
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text
 from bayesnb.families.family import Family
-from bayesnb.wording import Cure, RefusedError
+from bayesnb.wording import Cure, RefusedError, Spelled, nearest
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
@@ -56,7 +65,25 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
                 cure=Cure("features", own.spelled, name),
             )  # fmt: skip
         found[name] = own
+    require_parts(features, table.names, found)
     return found
+
+
+def require_parts(features: Any, names: Collection[Any], readings: Mapping[Any, Reading]) -> None:
+    """Raise ``RefusedError`` if ``features`` names a part of a date that is not read, such as "month of date"."""
+    asked = [str(name) for each in specifications.entries(features) for name in each.columns or () if name not in names]
+    for column, own in readings.items() if asked else ():
+        absent = [name for name in asked if name not in own.names(column)] if isinstance(own, Date) else []
+        of_dates = [name for name in absent if may_be_of(name, str(column))]
+        parts: list[Any] = [nearest(name.removesuffix(f" of {column}"), PARTS) for name in of_dates]
+        for name, part in zip(of_dates, parts, strict=True):
+            if part is None:
+                continue
+            cure = Date(*dict.fromkeys([*own.parts, *filter(None, parts)]), format=own.format).spelled
+            raise RefusedError(
+                "features names column {name!r}, which the table does not have: for {meant!r}, use {cure}",
+                column=column, name=name, meant=f"{part} of {column}", cure=Cure("features", cure, column),
+            )  # fmt: skip
 
 
 def _marks_in(columns: Iterable[Column]) -> Marks:
@@ -83,6 +110,8 @@ def readable(table: Table, features: Any) -> Any:
         return features
     kept, joined = dict(features), specifications.specified_readings(features).keys()
     for entry in specifications.entries(features):
+        if entry.together and len(entry.columns) > 1 and isinstance(entry.spec, Family):
+            _require_read(table, entry, specifications.specified_readings(features))
         columns = [column for column in entry.columns or () if column in table.place]
         reads_text = (entry.spec is None or _reads_text(entry.spec)) and joined.isdisjoint(columns)
         held = [table.column(column) for column in columns]
@@ -92,6 +121,32 @@ def readable(table: Table, features: Any) -> Any:
         if columns and entry.missing is not None:
             kept[entry.key] = replace(entry.missing, family=None)
     return kept
+
+
+def _require_read(table: Table, entry: specifications.Entry, given: Mapping[Any, Reading]) -> None:
+    """Raise ``RefusedError`` if a feature of several columns needs a text that this part of a table leaves unread."""
+    of_levels, unread = entry.spec.support.kind == "levels", []
+    for name in entry.columns or ():
+        of = [each for each in table.names if may_be_of(name, str(each))] if name not in table.place else [name]
+        columns = [table.column(each) for each in of if not table.column(each).temporal]
+        unread += [(name, c) for c in columns if c.kind == "text" and not (name == c.name and of_levels)]
+    # The feature columns of one text are read when all of its cells are known.
+    if not unread or (len({c.name for _, c in unread}) == 1 and {*entry.columns}.isdisjoint(table.place)):
+        return
+    name, column = unread[0]
+    parts = [part for part in PARTS if name == f"{part} of {column.name}"]
+    every = ", ".join(f'"{part}"' for part in dict.fromkeys([*getattr(given.get(column.name), "parts", ()), *parts]))
+    codes = [f'nb.Date({every}, format="{form}")' for form in formats_of(texts_of(column)) if parts]
+    own = numbers_for_a_family(column, False, str) if name == column.name else None
+    codes += [] if own is None else [f'nb.Number(decimal="{own.decimal}", unit="{own.unit}")']
+    raise RefusedError(
+        "features[{key!r}] reads {name!r} together with other columns, but column {column!r} is text, whose form is "
+        "known only after the last row of a table that is read in parts: "
+        + "state it, as {cure}, or " * bool(codes)
+        + "name each column in an entry of its own, or fit a table in memory",
+        key=entry.key, name=name, column=column.name,
+        cure=tuple(Cure("features", Spelled(code, code), column.name) for code in codes),
+    )  # fmt: skip
 
 
 def _reads_text(spec: Any) -> bool:

@@ -785,14 +785,21 @@ def test_each_question_to_a_table_is_a_command_with_the_options_of_its_signature
     np.testing.assert_allclose(found.iloc[:, numbers].astype(float), expected.iloc[:, numbers].astype(float), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", asking.asked())
-def test_an_answer_on_a_screen_says_how_many_rows_it_leaves_out(done, penguins, tmp_path, name):
-    path, X, y = penguins
-    few = pd.concat([X.assign(species=y).iloc[::12]], axis=1)
+@pytest.fixture(scope="module")
+def few_penguins(tmp_path_factory):
+    """Some penguins as a CSV file, with gaps, and the file of their model."""
+    X, y = datasets.penguins()
+    few, folder = X.assign(species=y).iloc[::12].copy(), tmp_path_factory.mktemp("few")
     few.iloc[::3, 1] = None
-    few.to_csv(path, index=False)
-    BayesianNB().fit(path, "species").save(tmp_path / "m.bayesnb")
-    asked = ("ask", name.replace("_", "-"), tmp_path / "m.bayesnb", path)
+    few.to_csv(folder / "few.csv", index=False)
+    BayesianNB().fit(folder / "few.csv", "species").save(folder / "m.bayesnb")
+    return few, folder / "few.csv", folder / "m.bayesnb"
+
+
+@pytest.mark.parametrize("name", asking.asked())
+def test_an_answer_on_a_screen_says_how_many_rows_it_leaves_out(done, few_penguins, name):
+    few, path, model = few_penguins
+    asked = ("ask", name.replace("_", "-"), model, path)
     whole, screen = pd.read_csv(io.StringIO(done(*asked, "--format", "csv"))), done(*asked)
     shown = asking.asked()[name].shown
     if name in ("uncertainty", "predict_interval", "surprise", "predict_credal"):

@@ -280,7 +280,7 @@ def test_the_interval_of_the_class_prior_includes_the_errors_of_the_learned_para
     rng, covered = np.random.default_rng(8), 0
     for _ in range(20):
         clf = BayesianNB(dependence=dependence, random_state=0).fit(*weak_columns(rng, learned, 0.3))
-        found = nb.deploy.estimate_class_prior(clf, weak_columns(rng, new, 0.6)[0], prob=0.89, draws=1000).loc[True]
+        found = nb.deploy.estimate_class_prior(clf, weak_columns(rng, new, 0.6)[0], prob=0.89, draws=300).loc[True]
         covered += found["lower"] < 0.6 < found["upper"]
     # A binomial(20, 0.85) is below 12 once in 750 times; its standard deviation is 1.6.
     assert covered >= 12

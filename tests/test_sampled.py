@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,13 @@ def unsampled(monkeypatch):
     monkeypatch.setattr(Sampler, "run", made_up)
 
 
+@cache
+def fitted(name):
+    """A classifier and its rows, which no test changes. Its draws are those of ``unsampled``."""
+    X, y = table(FAMILIES[name])
+    return BayesianNB({"x": FAMILIES[name], "z": Gaussian()}).fit(X, y), X, y
+
+
 @pytest.fixture
 def never_sampled(monkeypatch):
     def run(sampler, model, names, what):
@@ -75,9 +83,7 @@ def believed_of(family, x, n_classes=1):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampled):
-    family = FAMILIES[name]
-    X, y = table(family)
-    clf = BayesianNB({"x": family, "z": Gaussian()}).fit(X, y)
+    family, (clf, X, y) = FAMILIES[name], fitted(name)
     tree = clf.sample_posterior(25, 2, random_seed=0, X=X, y=y, include=["log_likelihood", "columns"])
     drawn, own = clf.posterior_.features["x"], tree["posterior"].dataset
     # 400 made-up draws stand for 4 chains of 100, of which every fourth is taken.
@@ -108,9 +114,7 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_sampled_feature_has_a_prior_in_the_tree_and_its_density(name, unsampled):
-    family = FAMILIES[name]
-    X, y = table(family)
-    clf = BayesianNB({"x": family, "z": Gaussian()}).fit(X, y)
+    clf, X, y = fitted(name)
     tree = clf.sample_posterior(300, 2, random_seed=0, X=X, y=y)
     assert set(tree["prior"].data_vars) == set(tree["posterior"].data_vars)
     assert "prior_predictive" in tree.children

@@ -857,7 +857,7 @@ WITH_LABELS: dict[str, Callable[[BayesianNB, pd.DataFrame, pd.Series], Any]] = {
     "compare": lambda clf, X, y: nb.compare({"a": BayesianNB(), "b": GaussianNB()}, X, y, cv=2),
     "compare estimates": lambda clf, X, y: compare_estimates(BayesianNB(), X, y, dependence=()),
     "inspect": lambda clf, X, y: nb.inspect(X, y),
-    "report": lambda clf, X, y: nb.report.report(clf, X, y, draws=20, explain=0),
+    "report": lambda clf, X, y: nb.report.report(clf, X, y, format="md", draws=20, explain=0),
     "decision regions": lambda clf, X, y: nb.plots.decision_regions(clf, X, y, ("height_cm", "weight_kg")),
 }
 

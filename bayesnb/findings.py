@@ -38,6 +38,7 @@ LOOKED_AT = 50_000
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 PAIR = rf"{NUMBER}\s*[/x×|]\s*{NUMBER}"
+RANGE = r"\s*(\d+(?:[.,]\d+)?)(?:\s*[^\W\d]+)?\s*(?:-|–|to|bis)\s*(\d+(?:[.,]\d+)?)(?:\s*[^\W\d]+)?\s*"
 WEIGHTS = re.compile("wgt|weight|gewicht|(^|_)wt(_|$)", re.IGNORECASE)
 """Pattern of names of columns of row weights. Amounts of money have similar values, but need no remark."""
 
@@ -804,6 +805,10 @@ def _texts(
         said = "levels from {low!r} to {high!r}. If they are steps of a scale: {cure}"
         yield Remark.of_family(name, family, said, asks=True, low=order[0], high=order[-1])
         return
+    if k >= MANY_LEVELS and _are_ranges(levels.index):
+        said = f"ranges, such as {min(texts)!r}, read as {k:,} levels without an order: replace each by its middle"
+        yield Remark(name, said, True)
+        return
     if (written := _as_text(held, levels)) is not None:
         yield written
         return
@@ -900,6 +905,15 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
     # Only these pairs are named, which looks as if other spellings stayed apart.
     said += " (levels that differ only by capitals and spaces are joined, too)" * bool(folded and joined.pairs)
     return Remark.of_family(name, joined.spelled, said, True, alike=", ".join(alike[:3]) + more)
+
+
+def _are_ranges(levels: pd.Index) -> bool:
+    """Whether at least 90 % of the levels are two numbers in order, of which the second is at most ten times as large.
+
+    In codes with a hyphen, such as telephone numbers, the second number is often the smaller one, or far larger.
+    """
+    ends = levels.astype(str).to_series().str.extract(f"^{RANGE}$").replace(",", ".", regex=True).astype(float)
+    return bool(((ends[0] < ends[1]) & (ends[1] <= 10 * ends[0].clip(lower=1))).mean() >= 0.9)
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:

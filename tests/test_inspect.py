@@ -854,6 +854,24 @@ def test_two_numbers_in_one_cell_are_named_and_a_column_that_is_dropped_needs_no
     assert "--na" not in fit
 
 
+@pytest.mark.parametrize("pattern", ["{}-{}", "{} - {} m", "{} m – {} m", "{} to {}", "{},5-{},5"])
+def test_ranges_are_named_and_codes_with_a_hyphen_are_not(pattern):
+    rng = np.random.default_rng(5)
+    low = rng.integers(8, 20, 400) * 100
+    high = low + rng.integers(1, 4, 400) * 100
+    codes = [f"{a:03d}-{b}" for a, b in rng.integers([20, 1000], [90, 99_999], (40, 2))]
+    frame = pd.DataFrame(
+        {
+            "altitude": [pattern.format(a, b) for a, b in zip(low, high, strict=True)],
+            "score": [f"{a}-{b}" for a, b in rng.integers(0, 6, (400, 2))],
+            "phone": rng.choice(codes, 400),
+        }
+    )
+    said = said_of(frame)
+    assert "levels without an order: replace each by its middle" in said["altitude"]
+    assert "ranges" not in said.get("score", "") + said.get("phone", "")
+
+
 @pytest.mark.slow
 def test_a_table_of_small_counts_with_many_zeros_is_told_of_multinomial_unless_columns_predict_better(tmp_path, capsys):
     rng = np.random.default_rng(9)

@@ -348,7 +348,21 @@ def _with_texts(table: Table) -> pd.DataFrame:
 
 def _frame_of(X: Any) -> pd.DataFrame:
     table = Table.of(X)
-    return table.source if table.named else pd.DataFrame(table.source, columns=list(table.names))
+    return _typed(table.source if table.named else pd.DataFrame(table.source, columns=list(table.names)))
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table ``frame``, where Python objects that a fit reads as numbers have the type of numbers."""
+    found = frame.copy(deep=False)
+    for name, cells in frame.items():
+        column = Column(name, cells)
+        # The kind of lists and the like raises the error of a fit.
+        if cells.dtype == object and not column.temporal and column.kind not in ("text", "empty"):
+            if (read := cells.infer_objects()).dtype == object:  # decimal numbers, and True or False with gaps
+                truths = column.kind == "boolean"
+                read = cells.astype("boolean") if truths else pd.Series(column.reals(), cells.index)
+            found[name] = read
+    return found
 
 
 def inspect(X: Any, y: Any = None) -> Findings:
@@ -423,10 +437,7 @@ def examine(
     categorical types declare their levels. ``marks()`` returns the decimal marks of a file, from which columns may have
     been dropped.
     """
-    for name, cells in frame.items():
-        if cells.dtype == object and any(type(value).__hash__ is None for value in cells):
-            _ = Column(name, cells).kind  # Raises the error of a fit: lists and the like are no values.
-    frame = looked_at(frame, LOOKED_AT)
+    frame = looked_at(_typed(frame), LOOKED_AT)
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
     found = _examined(frame, target, rows, layouts, declares)
@@ -1617,5 +1628,5 @@ def _percent(share: float) -> str:
 
 
 def _short(text: Any) -> str:
-    shown = repr(text) if isinstance(text, str) else str(text)
+    shown = repr(text) if isinstance(text, str) else str(text).removesuffix(".0")
     return shown if len(shown) <= 30 else shown[:28] + "…'"

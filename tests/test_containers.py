@@ -1,6 +1,7 @@
 """One table in nine containers: what a column is, and what it says of the class, depend on its values alone."""
 
 import warnings
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,48 @@ def test_a_table_has_one_family_a_column_and_one_answer_in_every_container(table
     assert kinds(other, X) == kinds(whole, X)
     asked = X.to_numpy(object) if container == "array" else X
     assert_allclose(other.predict_proba(asked), whole.predict_proba(X), atol=1e-9)
+
+
+def claims(n: int = 200) -> tuple[pd.DataFrame, pd.Series]:
+    """Columns of numbers with one finding each."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, n)
+    age, income = rng.integers(18, 90, n), rng.lognormal(8 + y, 1, n).round(2)
+    age[[3, 9, 19]] = -999
+    income[::7] = np.nan
+    warm = rng.normal(37, 0.5, n)
+    smokes = (rng.random(n) < 0.3 + 0.3 * y).astype(object)
+    smokes[::9] = None
+    X = pd.DataFrame(
+        {
+            "id": np.arange(5000, 5000 + n), "age": age, "income": income, "visits": rng.poisson(1 + 3 * y),
+            "temp": np.where(np.arange(n) % 10, warm, 1.8 * warm + 32).round(1), "smokes": smokes, "region": 7,
+            "claims": np.where(rng.random(n) < 0.6, 0, rng.exponential(200 * (1 + y), n).round(2)),
+        }
+    )  # fmt: skip
+    return X, pd.Series(np.where(y, "yes", "no"), name="paid")
+
+
+def test_inspect_finds_the_same_in_every_container_and_keeps_the_numbers_that_a_fit_reads(tmp_path):
+    X, y = claims()
+    whole = nb.inspect(X, y)
+    assert whole.drop == ["id", "region"]
+    assert [*whole.features] == ["income", "visits", "claims"]
+    assert [remark.column for remark in whole.remarks] == [name for name in X if name != "smokes"]
+    objects = X.astype(object)
+    decimals = objects.map(lambda cell: cell if isinstance(cell, bool) or pd.isna(cell) else Decimal(str(cell)))
+    given = {name: in_container(X, name, tmp_path) for name in ("nullable", "Arrow", "polars", "pyarrow", "dict")}
+    given |= {"objects": objects, "Decimal": decimals, "Decimals": {name: [*decimals[name]] for name in X}}
+    given |= {"floats": X.assign(**X[["id", "age", "visits", "region"]].astype(float))}
+    clean = whole.mended(X)
+    expected = BayesianNB(whole.features).fit(clean, y).predict_proba(clean)
+    for name, Z in given.items():
+        found = nb.inspect(Z, y)
+        assert str(found) == str(whole), name
+        assert repr(found.features) == repr(whole.features), name
+        mended = found.mended(Z)
+        assert_allclose(BayesianNB(found.features).fit(mended, y).predict_proba(mended), expected, err_msg=name)
+    assert nb.inspect(X.to_numpy(object), y).drop == ["x0", "x6"]
 
 
 def kinds(clf: BayesianNB, X: pd.DataFrame) -> dict[str, tuple[str, Any]]:

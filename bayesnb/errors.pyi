@@ -1,3 +1,4 @@
+from .data.new_rows import UnseenLevelWarning as UnseenLevelWarning
 from .data.readings import UnreadCellWarning as UnreadCellWarning
 from .data.targets import SeveralTargetsWarning as SeveralTargetsWarning
 from .data.text import NoKnownWordWarning as NoKnownWordWarning
@@ -8,7 +9,6 @@ from .data.warned import ManyClassesWarning as ManyClassesWarning
 from .data.warned import NumbersAsLevelsWarning as NumbersAsLevelsWarning
 from .data.warned import TargetColumnWarning as TargetColumnWarning
 from .data.warned import UnlabelledRowsWarning as UnlabelledRowsWarning
-from .data.warned import UnseenLevelWarning as UnseenLevelWarning
 from .inference.classifier import FarRowError as FarRowError
 from .inference.later_dates import LaterDatesWarning as LaterDatesWarning
 from .model import ImpossibleRowError as ImpossibleRowError

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import em
-from bayesnb.data import amounts, engines, growing, warned
+from bayesnb.data import amounts, engines, growing, new_rows, warned
 from bayesnb.data.arrow import marks_in
 from bayesnb.data.columns import Column
 from bayesnb.data.csv_reader import MISSING
@@ -136,7 +136,7 @@ def with_rows(
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
     require_dependence(settings)
     if before is not None:
-        known, far = len(before.classes), warned.FarCounter(before.schema, before.statistics)
+        known, far = len(before.classes), new_rows.FarCounter(before.schema, before.statistics)
         for part in _parts(settings, before, X, y, sample_weight):
             learned = Learned.of(settings, before, part).naming(named)
             if not streams(X):  # A stream may be summed by an engine that returns no rows.
@@ -227,7 +227,7 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     mine, theirs = mine.spelled_as(theirs), theirs.spelled_as(mine)
     errors += growing.read_differently(mine.schema, theirs.schema)
     named = [label for label in other.named_classes if label != other.unknown]
-    warned_of = [*warned.unlike_numbers(*((each.schema, each.statistics) for each in (mine, theirs)))]
+    warned_of = [*new_rows.unlike_numbers(*((each.schema, each.statistics) for each in (mine, theirs)))]
     try:
         mine, theirs = mine.alike(theirs)
         theirs = replace(theirs, schema=growing.merged(mine.schema, theirs.schema), declared=tuple(named))

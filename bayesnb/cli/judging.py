@@ -36,8 +36,8 @@ def score(
     the score that the model expects, and the score of predicting the class frequencies. Rows of a class that was never
     learned are counted but not scored. Each row counts once, even if the model was fitted with weights.
     """
+    from bayesnb.data.new_rows import said_of, unseen_levels
     from bayesnb.data.tables import Table
-    from bayesnb.data.warned import said_of, unseen_levels
     from bayesnb.evaluation import scorecard
     from bayesnb.report import scores
 

@@ -82,8 +82,8 @@ def row_for_model(
 
 def warn_of_far(clf: Classifier, row: pd.DataFrame) -> None:
     """Warn of numbers that are far from all learned numbers, and of dates that the model extrapolates."""
+    from bayesnb.data.new_rows import FarCounter
     from bayesnb.data.tables import Table
-    from bayesnb.data.warned import FarCounter
     from bayesnb.inference.later_dates import said_of_later_dates
 
     far, table = FarCounter(clf.schema, clf.statistics), Table.of(row)

@@ -115,7 +115,7 @@ class Opened:
             yield from tables
             return
         from bayesnb.data.drawing import drawn
-        from bayesnb.data.warned import FarCounter
+        from bayesnb.data.new_rows import FarCounter
         from bayesnb.inference.later_dates import said_of_later_dates
 
         far, sample = FarCounter(self.model.schema, self.model.statistics), None

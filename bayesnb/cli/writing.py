@@ -34,7 +34,8 @@ def predict(
     Rows are read and written in parts, in order. A file is written completely or not at all.
     """
     from bayesnb import deploy
-    from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning, named_as_key
+    from bayesnb.data.new_rows import UnseenCounter, UnseenLevelWarning
+    from bayesnb.data.warned import named_as_key
     from bayesnb.data.writers import SEPARATORS
     from bayesnb.inference.intervals import IMPRECISE
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import wording
+from bayesnb.data.new_rows import far_numbers
 from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table, in_memory
-from bayesnb.data.warned import far_numbers
 from bayesnb.evaluation.compared import Comparison, minus, standard_error
 from bayesnb.evaluation.estimates import compare_estimates, comparison
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, selected, true_classes

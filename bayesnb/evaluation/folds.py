@@ -15,12 +15,12 @@ import pandas as pd
 
 from bayesnb import learning
 from bayesnb.data.drawing import row_numbers
+from bayesnb.data.new_rows import UnseenLevelWarning
 from bayesnb.data.rows import given_beside
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table, in_memory
 from bayesnb.data.targets import Target, read_target
-from bayesnb.data.warned import UnseenLevelWarning
 from bayesnb.dependence.exponents import named
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel

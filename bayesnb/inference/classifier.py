@@ -13,11 +13,11 @@ import pandas as pd
 
 from bayesnb.chains import GOOD_K
 from bayesnb.data.choice import FamilyChoice
+from bayesnb.data.new_rows import warn_of_rows
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
-from bayesnb.data.warned import warn_of_rows
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import LeftOut

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.new_rows import unseen_levels
 from bayesnb.data.targets import codes_of
-from bayesnb.data.warned import unseen_levels
 from bayesnb.inference import contributions
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.draws import probability_of_interval

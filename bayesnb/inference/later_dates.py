@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import softmax
 
 from bayesnb.data.drawing import few_rows
+from bayesnb.data.new_rows import FAR, mean_and_sd, normal_columns
 from bayesnb.data.tables import Table
-from bayesnb.data.warned import FAR, mean_and_sd, normal_columns
 from bayesnb.families.gaussian import LogNormal, OfNormals
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.model import Data, part_of

@@ -150,6 +150,7 @@ def _changed(
 ) -> int:  # fmt: skip
     from bayesnb import learning
     from bayesnb.data.warned import spelled_apart
+    from bayesnb.inference.marks import read_otherwise
     from bayesnb.modelfile.document import ModelChangedError
 
     in_place = outputs.same_place(output, model)
@@ -166,7 +167,7 @@ def _changed(
         table.require(label, "--target")
         table.require(weight, "--weight")
         marks = {name: getattr(format, name) for name in ("na", "keep_na")}
-        for said in learning.read_otherwise(before, marks):
+        for said in read_otherwise(before, marks):
             warn(said)
         clf = getattr(learning, verb)(parameters, before, table.tables(), label, sample_weight=weight)
         try:

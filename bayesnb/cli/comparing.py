@@ -168,7 +168,6 @@ def _answers_of_row(
     clf: Classifier, row: pd.DataFrame, others: Mapping[str, Classifier | str], prob: float, draws: int
 ) -> dict[str, Any]:
     from bayesnb.model import ESTIMATES
-    from bayesnb.priors import BoundaryError, ImproperError
     from bayesnb.wording import RefusedError, rows_at
 
     labels = [str(label) for label in clf.classes_]
@@ -180,7 +179,7 @@ def _answers_of_row(
             with rows_at(row.index):
                 proba = None if isinstance(model, str) else map(float, model.predict_proba(row)[0])
             estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
-        except (BoundaryError, ImproperError, RefusedError) as error:
+        except RefusedError as error:
             estimates[name] = str(error)
     ends = clf.predict_interval(row, prob, draws=draws).iloc[0]
     interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}

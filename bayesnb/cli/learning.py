@@ -17,7 +17,6 @@ from bayesnb.wording import RefusedError, refuse
 
 if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
-    from bayesnb.data.rows import TrainingRows
     from bayesnb.inference.classifier import Classifier
 
 
@@ -35,6 +34,7 @@ def fit(
     from bayesnb.data.readings import may_be_of
     from bayesnb.data.specifications import Unlabelled
     from bayesnb.dependence.exponents import named
+    from bayesnb.inference.leave_one_out import left_out_scores
     from bayesnb.learned import Learned, believed
     from bayesnb.report.parts import count_of
 
@@ -96,20 +96,9 @@ def fit(
         asked, clf = with_dependence(asked, settings, learn)
     if drawn is None:
         drawn = PartSummarizer.of(asked, target, settings.weight, drop=True).rows(seen)
-    clf = replace(clf, record={"data": table.name, **_scores(clf, drawn)})
+    clf = replace(clf, record={"data": table.name, **left_out_scores(clf, drawn)})
     outputs.save_model(asked, clf, output)
     return 0
-
-
-def _scores(clf: Classifier, rows: TrainingRows | None) -> dict[str, float]:
-    from bayesnb.inference.leave_one_out import left_out_scores
-
-    if rows is None or len(clf.classes) < 2:
-        return {}
-    try:
-        return left_out_scores(clf, rows)
-    except ValueError:  # Under an improper prior, or without a closed form, some rows cannot be left out.
-        return {}
 
 
 CHANGED = ("target", "weight", "format", "output", "force")

@@ -21,7 +21,7 @@ from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.scorecard import HeldOut
 from bayesnb.learning import EstimatorParameters
 from bayesnb.model import ESTIMATES
-from bayesnb.priors import Array, BoundaryError, ImproperError
+from bayesnb.priors import Array
 from bayesnb.progress import Progress
 from bayesnb.wording import RefusedError
 
@@ -130,7 +130,7 @@ def comparison(
         for estimate in ESTIMATES:
             try:
                 answers[estimate], codes = answers_of(folds, target, methodcaller("with_estimate", estimate))
-            except (BoundaryError, ImproperError, RefusedError) as error:
+            except RefusedError as error:
                 absent[estimate] = error
             progress.add(1)
         # The folds of an average contain its member "weighted", so averages come first.

@@ -126,28 +126,33 @@ SCORED = 2000
 """Largest number of rows that :func:`left_out_scores` scores."""
 
 
-def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
-    """Held-out scores of the learned rows, or of a random sample of 2,000 learned rows.
+def left_out_scores(classifier: Classifier, rows: TrainingRows | None) -> dict[str, float]:
+    """Held-out scores of the learned rows, or of a random sample of 2,000 learned rows; {} if there are no such scores.
 
     ``frequencies`` is the log loss of predicting the class frequencies. The key ``folds`` exists if rows were held out
     in folds. The key ``weight``, the total weight of the scored rows, exists if it exceeds their number.
     """
-    # A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
-    # dependence, each row is left out, and importance sampling removes the label's effect on the exponents.
+    if rows is None or len(classifier.classes) < 2:
+        return {}
     rows = rows.labelled()
     some = few_rows(rows.table, SCORED, 0, rows.target.codes)
     data, labels = classifier.encoded(rows)
     data, labels = part_of(data, some), labels[some]
     dependence, by = classifier.dependence, {}
-    if dependence is None:
-        log_proba = log_proba_of(classifier.believed.left_out(data, labels)[0])
-    elif dependence.held_out is not None and len(dependence.held_out) == len(labels):
-        log_proba, by = dependence.held_out, {"folds": FOLDS}
-    else:
-        asked = dependence.some_rows(classifier.posterior, data, labels)
-        log_proba = dependence.left_out_of_exponents(asked, labels.n, classifier.posterior.change_of_prior())[1]
-    # The frequencies of the labels, whichever class prior was specified.
-    shares = normalize(classifier.posterior.with_default_class_prior().only(()).log_left_out({}, labels))
+    # A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
+    # dependence, each row is left out, and importance sampling removes the label's effect on the exponents.
+    try:
+        if dependence is None:
+            log_proba = log_proba_of(classifier.believed.left_out(data, labels)[0])
+        elif dependence.held_out is not None and len(dependence.held_out) == len(labels):
+            log_proba, by = dependence.held_out, {"folds": FOLDS}
+        else:
+            asked = dependence.some_rows(classifier.posterior, data, labels)
+            log_proba = dependence.left_out_of_exponents(asked, labels.n, classifier.posterior.change_of_prior())[1]
+        # The frequencies of the labels, whichever class prior was specified.
+        shares = normalize(classifier.posterior.with_default_class_prior().only(()).log_left_out({}, labels))
+    except ValueError:  # Under an improper prior, or without a closed form, some rows cannot be left out.
+        return {}
     losses = (-own(each, labels.codes) for each in (log_proba, shares))
     right = log_proba.argmax(axis=1) == labels.codes
     accuracy, loss, frequencies = (float(np.average(each, weights=labels.weight)) for each in (right, *losses))

@@ -15,7 +15,6 @@ from bayesnb.inference.sample import rows_to_ask
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.model import ESTIMATES
 from bayesnb.numerics import Array
-from bayesnb.priors import BoundaryError, ImproperError
 
 type Costs = Literal["log loss", "accuracy"] | pd.DataFrame
 
@@ -117,7 +116,7 @@ def plug_in_regret(classifier: Classifier, X: Any = None, costs: Costs = "log lo
             continue
         try:
             believed = full.believed.with_estimate(estimate)
-        except (BoundaryError, ImproperError, ValueError) as error:
+        except ValueError as error:
             absent[estimate] = str(error)
         else:
             found[estimate] = regrets(log_proba_of(believed.log_joint(data, n)), predictive, expected)

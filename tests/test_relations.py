@@ -39,6 +39,7 @@ from threadpoolctl import threadpool_limits
 import bayesnb as nb
 from bayesnb import cli
 from bayesnb.dependence.exponents import NoExponentsError
+from bayesnb.evaluation.folds import turns
 from bayesnb.families import (
     Exponential,
     GammaKnownShape,
@@ -790,6 +791,38 @@ def units_of_columns_change_nothing(case):
 @relation
 def the_sign_of_columns_changes_nothing(case):
     in_units(case, [-1.0, -2.54])
+
+
+# Rows drawn at random
+
+
+@of_naive_bayes
+def folds_and_samples_depend_on_the_content_of_the_table(case):
+    """Rows have one order, whatever columns, levels and classes are called, and however cells are written."""
+    codes = np.unique(case.y, return_inverse=True)[1]
+    alike = np.unique([f"{cells}" for cells in zip(*case.table.values(), codes, strict=True)], return_inverse=True)[1]
+
+    def order(X: Any, codes: np.ndarray, alike: np.ndarray = alike) -> list[int]:
+        found = turns(X, codes, 0)
+        if found.max() >= len(codes):
+            raise UntriedError  # Only names tell some rows apart.
+        return alike[np.argsort(found)].tolist()
+
+    expected = order(case.table, codes)
+    rows = case.rng.permutation(len(codes))
+    assert order(rows_of(case.table, rows), codes[rows], alike[rows]) == expected
+    written: dict[str, Callable[[Any], Any]] = {
+        "levels": {"a": "zz", "b": "yy", "c": "xx"}.get,
+        "flag": lambda flag: "yes" if flag else "no",
+        "bit": lambda bit: bit == 0,
+    }
+    changed: Columns = {"more": [7.5] * len(codes)}
+    for block in reversed(case.blocks):
+        for name, kind in zip(block.columns, KINDS[block.kind][0], strict=True):
+            other = written.get(block.kind, (lambda v: v) if kind == "text" else (lambda v: 32 - 1.8 * v))
+            changed[f"new {name}"] = [None if v is None else other(v) for v in case.table[name]]
+    for make in (dict, pd.DataFrame, pl.DataFrame):
+        assert order(make(changed), codes.max() - codes) == expected
 
 
 # Columns that say nothing, and columns beside others

@@ -18,6 +18,7 @@ from bayesnb.data.targets import read_target
 from bayesnb.evaluation import scorecard
 from bayesnb.evaluation.estimates import compare_estimates
 from bayesnb.evaluation.folds import splits
+from bayesnb.inference import leave_one_out
 from bayesnb.report.questions import Asking
 
 RNG = np.random.default_rng(0)
@@ -117,6 +118,31 @@ def test_folds_of_equal_rows_in_classes_of_equal_size_depend_on_neither_order_no
     turned = np.where(y == "p", "z", "a")
     for rows, labels in ((X.iloc[order], y[order]), (X, turned), (X.iloc[order], turned[order])):
         assert nb.evaluate(nb.BayesianNB(), rows, labels, cv=3)["log_loss"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_scores_do_not_depend_on_names_types_units_and_columns_that_say_nothing(monkeypatch):
+    monkeypatch.setattr(leave_one_out, "SCORED", 50)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 90)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 400, 90) + 60 * codes, "D")
+    X = pd.DataFrame({"a": rng.normal(codes, 1.5), "day": day.strftime("%Y-%m-%d"), "flag": rng.random(90) < 0.3})
+    X["level"] = rng.choice(["u", "v", "w"], 90)
+    tables = [X, X.assign(day=day), X.assign(day=day.strftime("%d.%m.%Y")), X.assign(flag=X["flag"].astype(str))]
+    tables += [X.assign(a=7 - 2 * X["a"]), X.assign(more=1, none=None), X.add_suffix("_")[[f"{c}_" for c in X][::-1]]]
+    tables += [X.replace({"level": {"u": "z", "v": "k"}})]
+
+    def scores(X: pd.DataFrame, y: np.ndarray) -> list[float]:
+        clf = nb.BayesianNB()
+        sampled = compare_estimates(clf, X, y, dependence=(), rows=50).loc[["mean", "predictive"], "log_loss"]
+        fitted = clf.fit(X, y).classifier_
+        left_out = leave_one_out.left_out_scores(fitted, fitted.rows(X, y))["log_loss"]
+        return [nb.evaluate(clf, X, y, cv=3)["log_loss"], *sampled, left_out]
+
+    y = np.array(["u", "v"])[codes]
+    expected = scores(X, y)
+    for table in tables[1:]:
+        np.testing.assert_allclose(scores(table, y), expected, rtol=1e-6)
+    np.testing.assert_allclose(scores(X, np.array(["z", "b"])[codes]), expected, rtol=1e-6)
 
 
 def test_a_report_shows_the_same_rows_of_a_long_table_in_any_order():

@@ -148,9 +148,9 @@ def split(
     """Split a table into rows to learn from and rows to score.
 
     The two files are called STEM-train and STEM-test. --test is the fraction of each class that goes to STEM-test. The
-    split does not depend on the order of the rows. Identical rows may go to both files. If more rows are identical than
-    chance explains, a warning gives their number. Rows without a class are left out. CSV files, Excel files and
-    embedded data sets become CSV in UTF-8, with unchanged cells; other tables become Parquet.
+    split depends on the texts of the cells, not on the order of the rows. Identical rows may go to both files. If more
+    rows are identical than chance explains, a warning gives their number. Rows without a class are left out. CSV files,
+    Excel files and embedded data sets become CSV in UTF-8, with unchanged cells; other tables become Parquet.
     """
     from bayesnb.data import writers
 

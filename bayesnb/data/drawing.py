@@ -19,17 +19,16 @@ from bayesnb.priors import Array
 # does depend on names and units: the keys of ``model.order``, which do not, need all rows at once.
 
 
-def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
+def few_rows(table: Table, most: int, seed: int) -> Array:
     """Draw at most ``most`` rows at random; return their sorted positions."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
-    return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
+    return np.sort(np.argsort(row_numbers(table, seed), kind="stable")[:most])
 
 
-def row_numbers(table: Table, seed: int, codes: Array | None) -> Array:
-    """A pseudo-random uint64 for each row: a hash of its cells, its class and the number of earlier equal rows."""
-    keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
-    return _Copies(seed).numbers(keys)
+def row_numbers(table: Table, seed: int) -> Array:
+    """A pseudo-random uint64 for each row: a hash of its cells and of the number of earlier equal rows."""
+    return _Copies(seed).numbers(row_keys(table))
 
 
 def row_keys(table: Table) -> Array:

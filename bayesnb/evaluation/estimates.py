@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.drawing import few_rows
 from bayesnb.data.rows import given_beside
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import NAMED, DependenceName, Exponents, named
 from bayesnb.dependence.learning import FEW, FOLDS, WEIGHTED
 from bayesnb.evaluation.compared import Comparison, table_of
-from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
+from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, some_rows, true_classes
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.scorecard import HeldOut
 from bayesnb.learning import EstimatorParameters
@@ -168,7 +167,7 @@ def drawn(table: Table, codes: Array, rows: int | None, seed: int) -> Array | No
     """Sorted positions of ``rows`` rows drawn at random, or None if all rows are used."""
     if rows is not None and rows < 1:
         raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")
-    return None if rows is None or rows >= table.n_rows else few_rows(table, rows, seed, codes)
+    return None if rows is None or rows >= table.n_rows else some_rows(table, codes, rows, seed)
 
 
 def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal["once"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -25,8 +26,10 @@ from bayesnb.dependence.exponents import named
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.learning import EstimatorParameters
+from bayesnb.model.order import Order
 from bayesnb.priors import Array, Dirichlet, first
 from bayesnb.progress import counted
+from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import warn
 
 type Folds = Literal["loo"] | int | None
@@ -250,21 +253,49 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
     """The fold of each row, as an integer, (row,). In all folds, class frequencies are nearly equal."""
-    # Rows are assigned to folds by a hash of their cells. Data that BayesianNB cannot read, such as images, are
-    # assigned by position.
-    size = np.bincount(codes)
-    members = [codes == c for c in range(len(size))]
-    try:
-        table, numbers = Table.of(X), np.empty(len(codes), np.uint64)
-        # The key of a number includes the size of the class, not its name, and equal rows are counted within a class.
-        for own, rows in zip(members, size, strict=True):
-            numbers[own] = row_numbers(table.rows(own), SEED, np.full(rows, rows))
-    except (TypeError, ValueError):
-        numbers = np.random.default_rng(SEED).permutation(len(codes))
-    least = np.array([numbers[own].min() for own in members])
+    size, turn = np.bincount(codes), turns(X, codes, SEED)
+    first = np.full(len(size), len(codes) ** 2)
+    np.minimum.at(first, codes, turn)
     fold = np.empty(len(codes), int)
-    fold[np.lexsort((numbers, codes, least[codes], size[codes]))] = np.arange(len(codes)) % n
+    fold[np.lexsort((turn, codes, first[codes], size[codes]))] = np.arange(len(codes)) % n
     return fold
+
+
+def some_rows(X: Any, codes: Array, most: int, seed: int) -> Array:
+    """Sorted positions of at most ``most`` rows, drawn at random by their content and the codes of their classes."""
+    n = len(codes)
+    return np.arange(n) if n <= most else np.sort(np.argsort(turns(X, codes, seed), kind="stable")[:most])
+
+
+def turns(X: Any, codes: Array, seed: int) -> Array:
+    """The rank of each row in a random order that depends on the content of the table only, int (row,)."""
+    # Columns are read by their values, whatever the classifier, so all classifiers have the same folds. Only rows that
+    # are equal up to names are ordered by their cells, as are sparse tables, whose columns may be too many to sort.
+    # Data that BayesianNB cannot read, such as images, are ordered by position.
+    turn = np.zeros(len(codes), int)
+    try:
+        table = Table.of(X)
+        if not table.sparse:
+            turn = _turns_as_read(table, codes, seed)
+        if turn.max(initial=0) == len(codes) - 1:
+            return turn
+        cells = np.empty(len(codes), np.uint64)
+        for c in range(codes.max() + 1):  # Equal rows are counted within a class.
+            cells[codes == c] = row_numbers(table.rows(codes == c), seed)
+    except (TypeError, ValueError):
+        cells = np.random.default_rng(seed).permutation(len(codes))
+    return turn * len(codes) + np.unique(cells, return_inverse=True)[1]
+
+
+def _turns_as_read(table: Table, codes: Array, seed: int) -> Array:
+    """As :func:`turns`, but rows that differ in names only have equal ranks. If the table cannot be read, all have."""
+    turn, labels = np.zeros(len(codes), int), Labels.of(codes)
+    with suppress(TypeError, ValueError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # The fits of the folds warn.
+        schema, data = Schema.infer(table).read(table, learn=True)
+        rows, _, ranks = Order.under(schema.model(Dirichlet()), data, labels).copies(labels, len(codes), seed)
+        turn[rows] = ranks
+    return turn
 
 
 def few_folds(codes: Array) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from bayesnb.data.drawing import few_rows
 from bayesnb.data.rows import TrainingRows
 from bayesnb.dependence.evidence import evidence_of_pairs
 from bayesnb.dependence.exponents import DependenceName, Exponents, require_exact
@@ -19,6 +18,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior
+from bayesnb.model.order import Order
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Cure, Message
 
@@ -287,7 +287,7 @@ def independence(
         return found
     from bayesnb.findings import far_from_others, preferred
 
-    columns, labels = _gaussians(classifier, rows)
+    columns, labels = _gaussians(classifier, rows, data, labels)
     heaviest_first = sorted(columns, key=lambda column: -np.nan_to_num(column.kurt()))
     found = replace(found, far=tuple(filter(None, map(far_from_others, heaviest_first))))
     if classifier.dependence is not None:
@@ -297,19 +297,22 @@ def independence(
     return replace(found, families=tuple(filter(None, (preferred(column, labels) for column in plain))))
 
 
-def _gaussians(classifier: Classifier, rows: TrainingRows) -> tuple[list[pd.Series], pd.Series]:
+def _gaussians(
+    classifier: Classifier, rows: TrainingRows, data: Data, labels: Labels
+) -> tuple[list[pd.Series], pd.Series]:
     """The values of columns that are modelled as Gaussian, and the class of each row; large tables are sampled."""
     from bayesnb.findings import LOOKED_AT
 
-    schema, weight = classifier.schema, rows.weight
+    schema, some = classifier.schema, np.arange(len(labels))
     table = schema.through(rows.table)
     names = [name for f in schema.features.values() if type(f.family) is Gaussian for name in f.columns]
     names = names if schema.named and not table.sparse else []  # Families are proposed by the names of columns.
-    counts = (weight % 1 == 0).all() and weight.sum() <= LOOKED_AT
-    some = few_rows(table, LOOKED_AT, 0)
-    some = np.repeat(some, weight[some].astype(int) if counts else weight[some] > 0)
-    labels = pd.Series(rows.target.codes[some])
-    return [pd.Series(table.column(name).reals()[some], name=name) for name in names], labels
+    if names and labels.size > LOOKED_AT:
+        drawn, labels = Order.under(classifier.posterior.model, data, labels).drawn(labels, LOOKED_AT, 0)
+        some = some[drawn]
+    copies = labels.weight.astype(int) if labels.whole else labels.weight > 0
+    some, codes = np.repeat(some, copies), np.repeat(labels.codes, copies)
+    return [pd.Series(table.column(name).reals()[some], name=name) for name in names], pd.Series(codes)
 
 
 def audited(posterior: Posterior, data: Data, labels: Labels, level: float = JUDGED) -> Independence:

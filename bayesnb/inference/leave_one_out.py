@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.data.drawing import few_rows
 from bayesnb.data.rows import TrainingRows
 from bayesnb.dependence.learning import FOLDS
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
@@ -15,6 +14,7 @@ from bayesnb.inference.contributions import PRIOR
 from bayesnb.inference.questions import question
 from bayesnb.inference.scoring import log_proba_of, own
 from bayesnb.model import Data, normalize, part_of
+from bayesnb.model.order import Order
 from bayesnb.statistics.statistic import Labels
 from bayesnb.wording import Message, Spelled, warn
 
@@ -135,9 +135,10 @@ def left_out_scores(classifier: Classifier, rows: TrainingRows | None) -> dict[s
     if rows is None or len(classifier.classes) < 2:
         return {}
     rows = rows.labelled()
-    some = few_rows(rows.table, SCORED, 0, rows.target.codes)
     data, labels = classifier.encoded(rows)
-    data, labels = part_of(data, some), labels[some]
+    if len(labels) > SCORED:
+        some, labels = Order.under(classifier.posterior.model, data, labels).drawn(labels, SCORED, 0)
+        data = part_of(data, some)
     dependence, by = classifier.dependence, {}
     # A model average's held-out predictions are scored if they cover all rows, as in ``compare``. With any other
     # dependence, each row is left out, and importance sampling removes the label's effect on the exponents.

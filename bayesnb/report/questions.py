@@ -16,8 +16,8 @@ import pandas as pd
 from scipy.special import entr
 
 from bayesnb import learning, plots
-from bayesnb.data.drawing import few_rows
 from bayesnb.data.specifications import EstimatorParameters
+from bayesnb.evaluation.folds import some_rows
 from bayesnb.inference.classifier import index_of
 from bayesnb.inference.contributions import AVERAGING, OFFSET, in_one
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
@@ -113,7 +113,7 @@ class Asking:
             if shown.advised:
                 model = learning.as_advised(model, self.advice, self.X, self.y)
             if "y" not in question.options and rows.n_rows > MOST_ROWS:
-                rows = rows.rows(few_rows(rows, MOST_ROWS, 0))
+                rows = rows.rows(some_rows(rows, np.zeros(rows.n_rows, int), MOST_ROWS, 0))
             given = {"X": rows, "y": self.y, "prob": self.prob} | dict(shown.asks)
             given = {option: value for option, value in given.items() if option in question.options}
             self._answers[name] = question.function(model, **given)

@@ -19,6 +19,7 @@ from bayesnb.evaluation import scorecard
 from bayesnb.evaluation.estimates import compare_estimates
 from bayesnb.evaluation.folds import splits
 from bayesnb.inference import leave_one_out
+from bayesnb.inference.further_rows import worth_of_rows
 from bayesnb.report.questions import Asking
 
 RNG = np.random.default_rng(0)
@@ -143,6 +144,31 @@ def test_scores_do_not_depend_on_names_types_units_and_columns_that_say_nothing(
     for table in tables[1:]:
         np.testing.assert_allclose(scores(table, y), expected, rtol=1e-6)
     np.testing.assert_allclose(scores(X, np.array(["z", "b"])[codes]), expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_answers_from_random_tables_labels_and_rows_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 60)
+    X, y = pd.DataFrame({"a": rng.normal(codes), "b": np.exp(rng.normal(0.5 * codes))}), pd.Series([*"uv"])[codes]
+    X["level"], y = rng.choice([*"pqr"], 60), y.reset_index(drop=True)
+    some = y.mask(y.index % 4 == 0)
+
+    def answers(order: np.ndarray) -> list[np.ndarray]:
+        X_, y_ = X.iloc[order], y.iloc[order]
+        clf = nb.BayesianNB(random_state=0).fit(X_, y_)
+        checked = nb.checks.predictive_checks(clf, X_, y_, draws=50).table
+        worth = worth_of_rows(clf.classifier_, [0, 30], X=X_, y=y_, draws=5)
+        partly = nb.BayesianNB(random_state=0).fit(X_, some.iloc[order])
+        tree = partly.sample_posterior(X=X_, y=some.iloc[order], sampler="gibbs", draws=20, chains=2)
+        wrong = nb.checks.suspicious_labels(clf, X_, y_)["wrong"].sort_index()
+        drawn = tree["unlabelled"]["p"]
+        drawn = drawn.assign_coords(row=order[drawn["row"]]).sortby("row").to_numpy()
+        return [checked[["expected", "lower", "p_adjusted"]].to_numpy(), worth.to_numpy(float), wrong, drawn]
+
+    expected = answers(np.arange(60))
+    for found, own in zip(answers(rng.permutation(60)), expected, strict=True):
+        np.testing.assert_allclose(found, own, rtol=1e-6, atol=1e-9)
 
 
 def test_a_report_shows_the_same_rows_of_a_long_table_in_any_order():

@@ -22,6 +22,7 @@ from bayesnb.inference.sample import drawn_rows
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import ESTIMATES, Data, Estimate, Parameters, Posterior, Statistics, part_of
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array, log
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.statistic import Labels, Statistic
@@ -162,6 +163,9 @@ def worth_of_rows(
     ]
     certain = log(np.eye(len(classifier.classes)))
     known = None if X is None or y is None else classifier.learned(X, y, None)
+    if known is not None:
+        order = Order.under(full.posterior.model, *known).places
+        known = part_of(known[0], order), known[1][order]
     excess, now = np.zeros(0), np.nan
     if known is not None:
         # The loss of all learned rows is known without drawing, so only the decrease of the loss is drawn.

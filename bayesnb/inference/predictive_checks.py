@@ -513,9 +513,10 @@ def predictive_checks(
     columns, unchecked = _columns(posterior, data)
     if len(columns) > MOST_COLUMNS:
         raise ValueError(f"Expected at most {MOST_COLUMNS} columns to check; got {len(columns)}: pass fewer columns")
-    if len(labels) > SAMPLE:
-        some, _ = Order.under(posterior.model, data, labels).drawn(labels, SAMPLE, int(rng.integers(2**31)))
-        data, labels = part_of(data, some), labels[some]
+    order = Order.under(posterior.model, data, labels)
+    some = np.arange(len(labels))[order.drawn(labels, SAMPLE, int(rng.integers(2**31)))[0]]
+    some = some[order[some].places]
+    data, labels = part_of(data, some), labels[some]
     n = len(labels)
     cells = [dense_cells(data[column.feature])[:, column.position] for column in columns]
     observed = np.reshape(cells, (len(columns), n)).T

@@ -75,6 +75,11 @@ class Order:
     def __getitem__(self, rows: Array | slice) -> Order:
         return Order(self.keys[rows], self.ties[rows])
 
+    @property
+    def places(self) -> Array:
+        """Positions of the rows, sorted by their keys, so that random numbers do not depend on the order of rows."""
+        return np.lexsort((self.ties, self.keys))
+
     def reversed(self, x: Array, weight: Array) -> bool:
         """Whether to process the values ``x`` of a column in descending order, so that negating ``x`` has no effect.
 

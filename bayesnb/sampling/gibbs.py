@@ -11,6 +11,7 @@ from scipy.special import betainc, betaincinv
 
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of, stacks
+from bayesnb.model.order import Order
 from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array, Prior
 from bayesnb.statistics.statistic import Labels
@@ -79,6 +80,8 @@ def sample(
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
     alone.require_proper()
+    order = Order.under(alone.model, data, Labels.of(np.zeros(n_rows)) if seen is None else seen).places
+    data, seen, back = part_of(data, order), None if seen is None else seen[order], np.argsort(order)
     parts = list(_parts(alone, data, n_rows * chains))
     # From here on, a "feature" is a part: the columns of several features, updated together.
     model = NaiveBayes(dict(enumerate(part.family for part in parts)))
@@ -122,7 +125,7 @@ def sample(
             own = (np.take_along_axis(v, drawn[..., None], -1)[..., 0] for v in (log_joint, log_proba))
             log_likelihood[:, step // thin] = np.subtract(*own).sum(-1)
         believed, counts = learned(drawn)
-    return Drawn(_parameters(alone.model, parts, kept), proba, labels, log_likelihood)
+    return Drawn(_parameters(alone.model, parts, kept), proba[:, back], labels[..., back], log_likelihood)
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:

@@ -584,6 +584,26 @@ def test_merging_models_of_other_columns_or_types_is_refused():
     refused_by(BayesianNB(), "merge", (clf,), ("not fitted",), NotFittedError)
 
 
+@pytest.mark.parametrize("family", [None, "poisson", "categorical", "binned", "missing"])
+@pytest.mark.parametrize("learned", [[3.5, 1, 2, 8, 4, 1], [3, 1, 2, 8, 4, 1], [0, 1, 1, 0, 0, 1]])
+def test_a_text_of_a_number_is_read_alike_whatever_the_other_rows_hold(family, learned):
+    if family == "poisson" and 3.5 in learned:
+        return
+    y = list("ababab")
+    clf = BayesianNB(None if family is None else {"x": family}).fit(pd.DataFrame({"x": learned}), y)
+    texts = [f"{x:g}" for x in learned] + ["?", None, "nan", ""]
+    expected = clf.predict_proba(pd.DataFrame({"x": [*map(float, learned), *[np.nan] * 4]}))
+    for dtype in (object, "str", "category"):
+        rows = pd.DataFrame({"x": pd.Series(texts, dtype=dtype)})
+        np.testing.assert_allclose(clf.predict_proba(rows), expected)
+        for k in range(len(texts)):
+            np.testing.assert_allclose(clf.predict_proba(rows.iloc[[k]]), expected[[k]])
+            np.testing.assert_allclose(clf.predict_proba(rows.iloc[[k, 0]]), expected[[k, 0]])
+    for cells in (["many"], ["1", "many"], ["1,5"], ["?", "2 kg"]):
+        with pytest.raises(ValueError, match="column 'x' holds text"):
+            clf.predict_proba(pd.DataFrame({"x": cells}))
+
+
 def test_a_merged_model_remembers_the_types_of_the_columns():
     unknown = X.assign(hue=pd.Series([None] * 4, dtype=object))
     clf = BayesianNB({"hue": Categorical()}).fit(unknown, Y).merge(BayesianNB({"hue": Categorical()}).fit(X, Y))

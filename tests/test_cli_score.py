@@ -183,12 +183,16 @@ def test_compare_scores_a_sample_of_rows(capsys):
 
 def test_score_says_only_that_a_column_of_numbers_holds_text_if_it_refuses_the_table(files, capsys):
     table = pd.read_csv(files / "test.csv", dtype={"year": str})
-    table.to_parquet(files / "texts.parquet")
+    table.to_parquet(files / "numbers.parquet")
+    table.assign(year="y" + table["year"]).to_parquet(files / "texts.parquet")
     BayesianNB({"year": "categorical"}).fit(str(files / "model.csv"), "species").save(files / "levels.bayesnb")
     code, _, err = run(capsys, "score", files / "levels.bayesnb", files / "texts.parquet")
     assert code == 1
     assert "column 'year' holds text and was fitted with numbers" in err
     assert "never seen" not in err
+    # Text of numbers is read as the model has learned the column.
+    both = [run(capsys, "score", files / "levels.bayesnb", files / name) for name in ("test.csv", "numbers.parquet")]
+    assert both[0][1].replace("test.csv", "numbers.parquet") == both[1][1]
 
 
 def test_compare_all_says_once_what_is_true_of_several_estimates(capsys):

@@ -208,7 +208,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: compiled()({"x": 1.0, "n": -1, "m": 0, "b": 1}), "column 'n' holds -1"),
         (lambda: compiled()({"x": 1.0, "n": 1.5, "m": 0, "b": 1}), r"column 'n' holds 1\.5"),
         (lambda: compiled()({"x": 1.0, "n": 1, "m": 0, "b": 0.5}), r"column 'b' holds 0\.5"),
-        (lambda: compiled()({"x": "1", "n": 1, "m": 0, "b": 1}), "column 'x'"),
+        (lambda: compiled()({"x": "one", "n": 1, "m": 0, "b": 1}), "column 'x'"),
         (lambda: compiled()([1.0, 2, 0]), "Expected 4 values, one for each column; got 3"),
         (lambda: compiled()(NUMBERS.iloc[0]), r"to_dict\(\) of a Series\); got Series"),
         (lambda: nb.deploy.compile(of(None))([[0.5], [1], [0]]), r"column 'x' holds \[0\.5\] of type list"),

@@ -151,7 +151,7 @@ class Column:
             if truths and not odd:
                 said = "column {column!r} holds both numbers and True or False, such as {value!r} in row {row}"
                 odd = min(truths, [(row, v) for row, v in held if not isinstance(v, bool | np.bool_)], key=len)
-            if marks and not odd:
+            if not odd:
                 x = np.full(len(self.values), np.nan)
                 x[[row for row, _ in held if row not in marks]] = [float(v) for row, v in held if row not in marks]
                 return x
@@ -197,6 +197,12 @@ class Column:
             f"{shown!r}, and are read like the cells without a unit"
         )
         return np.array([*(value.get(cell, np.nan) for cell in distinct), np.nan])[codes]
+
+    @property
+    def numbers_in_text(self) -> bool:
+        """Whether the cells are texts, and each text is a number or a marker of a missing cell."""
+        texts = self.coded[1] if self.kind == "text" else []
+        return bool(texts) and all(amounts.is_float(text) or str(text).lower() in amounts.GAPS for text in texts)
 
     def refuse_text_among_numbers(self) -> None:
         """Raise ``RefusedError`` for the first text that is not a number, if other cells are numbers."""

@@ -18,7 +18,7 @@ import pandas as pd
 from bayesnb.data import inferring, readers, recognising
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy
-from bayesnb.data.readings import Bounded, Date, OfNumbers, Reading
+from bayesnb.data.readings import Bounded, Date, Number, OfNumbers, Reading
 from bayesnb.data.specifications import BY_TYPE, ByType
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import dense_cells, united
@@ -202,7 +202,15 @@ class Schema:
         """
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
             table = table.renamed(self.raw)
-        return table.through(self.readings) if self.readings else table
+        texts = [name for name in self._number_levels if name in table.place and table.column(name).numbers_in_text]
+        readings = {**self.readings, **dict.fromkeys(texts, Number(".", ""))} if texts else self.readings
+        return table.through(readings) if readings else table
+
+    @cached_property
+    def _number_levels(self) -> list[Any]:
+        """The columns whose levels are numbers."""
+        each = (zip(f.columns, f.kinds, strict=False) for f in self.features.values() if f.cuts is None)
+        return [column for columns in each for column, kind in columns if kind in ("integer", "real")]
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:

@@ -94,7 +94,8 @@ def test_a_request_is_checked_before_anything_is_learned(capsys, table, monkeypa
     assert "learned before" not in err
 
 
-def test_no_line_of_a_page_ends_within_an_option(capsys, table):
+def test_no_line_of_a_page_ends_within_an_option(capsys, table, monkeypatch):
+    monkeypatch.setattr("bayesnb.report.writer.svg", lambda figure: ("<svg></svg>", 1, 1))  # Its letters are outlines.
     table[:60].to_csv("repairs.csv", index=False)
     asked = ("--target", "outcome", "--dependence", "weighted", "--explain", "0", "--draws", "20")
     assert run(capsys, "report", "repairs.csv", *asked, "-o", "page.html")[0] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +77,15 @@ PARAMETERS = [
 ]
 
 
+@cache
+def drawn(name: str) -> DataTree:
+    return SAMPLERS[name]()
+
+
 @pytest.fixture(scope="module", params=PARAMETERS)
 def tree(request) -> DataTree:
-    return SAMPLERS[request.param]()
+    """The tree of a sampler, which is drawn once, and which ArviZ does not change."""
+    return drawn(request.param)
 
 
 PLOTS = (

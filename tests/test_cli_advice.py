@@ -19,6 +19,8 @@ from bayesnb.findings import examine
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, Message, written
 
+pytestmark = pytest.mark.usefixtures("examined_once")
+
 
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):

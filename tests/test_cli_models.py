@@ -31,7 +31,7 @@ from bayesnb.cli import asking, outputs
 from bayesnb.dependence import exponents
 from bayesnb.inference.column_gains import information
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels", "few_drawn_rows")
+pytestmark = pytest.mark.usefixtures("examined_once", "few_drawn_labels", "few_drawn_rows")
 
 # Most tests are not about the choice of a dependence, which takes the time of thirty fits.
 NAIVE = "--dependence", "none"

@@ -1,8 +1,7 @@
 """Every option of every command has an effect or is refused by its name, and every refusal names options that exist."""
 
-import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ import pandas as pd
 import pytest
 from conftest import run
 
-from bayesnb import BayesianNB, findings, load
+from bayesnb import BayesianNB, load
 from bayesnb.cli import cli, options
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels", "few_drawn_rows")
+pytestmark = pytest.mark.usefixtures("examined_once", "few_drawn_labels", "few_drawn_rows")
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -108,22 +107,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         BayesianNB(**given).fit(X, labels).save(folder / name)
     BayesianNB().fit(X[["colour"]], labels).save(folder / "N")
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def examined_once() -> Iterator[None]:
-    """Examine each table once, however many options are tried beside it."""
-    known: dict[bytes, list[findings.Remark]] = {}
-
-    def examined(*of: Any, marks: Any = None, examine: Callable = findings.examine) -> list[findings.Remark]:
-        key = pickle.dumps((of, marks and marks()))
-        if key not in known:
-            known[key] = examine(*of, marks=marks)
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(findings, "examine", examined)
-        yield
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from bayesnb.families import LogNormal
 from bayesnb.findings import examine
 from bayesnb.wording import written
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+pytestmark = pytest.mark.usefixtures("examined_once", "few_drawn_labels")
 
 N = 200
 
@@ -336,10 +336,11 @@ def test_every_command_warns_once_of_a_column_outside_the_learned_numbers(done, 
         table.to_csv(f"{name}.csv", index=False)
     how = "--target", "fate", "--dependence", "none", "--feature", "amount=log-normal"
     done("fit", "kg.csv", *how, "-o", "m.bayesnb")
-    for size in (1000, 30, 1):
+    sides = {"more": "", "pounds": "above", "tons": "below", "one": "", "few": ""}
+    for size, some in ((1000, ("pounds", "tons", "few")), (30, ("more", "pounds")), (1, sides)):
         monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns, size=size: size)
         for command in NEW_ROWS if size > 1 else NEW_ROWS[:3]:
-            for table, side in {"more": "", "pounds": "above", "tons": "below", "one": "", "few": ""}.items():
+            for table, side in ((table, sides[table]) for table in some):
                 err = done(*(f"{table}.csv" if each == "NEW" else each for each in command))[1]
                 assert err.count("standard deviations") == bool(side), (command, table)
                 assert err.count(OUTSIDE.format(side)) == bool(side), (command, table)

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from bayesnb import BayesianNB, cli, datasets, load, progress
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+pytestmark = pytest.mark.usefixtures("examined_once", "few_drawn_labels")
 
 EVIL = "lv\x1b]0;owned\x07\x1b[2J\x9b2J\u202e"
 

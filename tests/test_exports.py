@@ -11,6 +11,8 @@ import bayesnb as nb
 from tests.conftest import run
 from tests.exports import EXPORTS
 
+pytestmark = pytest.mark.usefixtures("examined_once")
+
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_each_export_is_read_as_expected_and_the_printed_command_fits_it(name, capsys, tmp_path, monkeypatch):

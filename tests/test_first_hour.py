@@ -26,7 +26,7 @@ from bayesnb.report import questions, report, scores
 from bayesnb.report.questions import Asking
 from bayesnb.wording import Message, RefusedError, written
 
-pytestmark = pytest.mark.usefixtures("few_drawn_labels")
+pytestmark = pytest.mark.usefixtures("examined_once", "few_drawn_labels")
 
 
 def repairs(n: int = 120) -> pd.DataFrame:

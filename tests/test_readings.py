@@ -26,6 +26,8 @@ from bayesnb.errors import UnreadCellWarning
 from bayesnb.findings import examine
 from bayesnb.wording import RefusedError
 
+pytestmark = pytest.mark.usefixtures("examined_once")
+
 
 def euros(value):
     return f"{value:,.2f} €".translate(str.maketrans(",.", ".,"))

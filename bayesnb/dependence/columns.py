@@ -1,8 +1,4 @@
-"""Divide the columns of a model into cells (intervals or levels), and count the rows in the cells.
-
-Columns of real numbers or of counts are cut into intervals. Bags of words, and counts with an exposure, are not
-cut into intervals.
-"""
+"""Divide the columns of a model into cells (intervals or levels), and count the rows in the cells."""
 
 from __future__ import annotations
 
@@ -58,17 +54,12 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells (intervals or levels) of the columns of a model.
+    """The cells (intervals or levels) of the columns of a model; each field has one entry per column."""
 
-    Each field has one entry per column. ``features`` holds the feature (group of columns) to which the column belongs,
-    and ``places`` the column's position in this feature. ``terms`` holds the column's position in ``posterior.pieces``.
-    ``cuts`` holds the intervals of a real column, the levels of a categorical column, or the number 2 for a column of
-    zeros and ones.
-    """
-
-    features: tuple[str, ...]
-    places: tuple[int, ...]
-    terms: Array
+    features: tuple[str, ...]  # the feature (group of columns) to which the column belongs
+    places: tuple[int, ...]  # the column's position in its feature
+    terms: Array  # the column's position in ``posterior.pieces``
+    # intervals of a real column, levels of a categorical column, 2 for a column of zeros and ones
     cuts: tuple[Cut, ...]
 
     @classmethod
@@ -146,16 +137,13 @@ class Grid:
         return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The interval or level of each value, (row, column), as a number unique over all columns; -1 if missing.
-
-        A real column has 2^``OFFSET_DEPTH`` intervals.
-        """
+        """The interval or level of each value, (row, column), as a number unique over all columns; -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
 
     def searched(self) -> list[tuple[int, int]]:
-        """Return all pairs of columns; raise an error if the grid has too many columns."""
+        """All pairs of columns; raise an error if the grid has too many columns."""
         if len(self) > MOST_COLUMNS:
             raise NoExponentsError(
                 f"{len(self)} columns have {len(self) * (len(self) - 1) // 2} pairs, and at most {MOST_COLUMNS} "
@@ -165,10 +153,7 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """Count the rows per pair of intervals or levels, for each pair of columns in ``which``.
-
-        A real column has 2^``depth`` intervals.
-        """
+        """Count the rows per pair of cells (intervals or levels), for each pair of columns in ``which``."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in cuts(len(labels), len(self)) if which else ():
@@ -212,7 +197,7 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 
 
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
-    """The intervals or levels of one column; ``None`` if the column is not divided."""
+    """The intervals or levels of one column; ``None`` if it is not divided (a bag of words, a count with exposure)."""
     if not _stands_alone(piece, x) or _constant(each := column_of(x, piece.column), weight):
         return None
     if isinstance(x, Coded):
@@ -249,15 +234,12 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Standardize real columns with stored means and standard deviations.
+    """Standardize real columns with stored means and standard deviations."""
 
-    Columns with fewer than two distinct values are omitted. Values are clipped to the range from ``low`` to ``high``.
-    """
-
-    columns: Array
+    columns: Array  # columns with at least two distinct values
     centre: Array
     scale: Array
-    low: Array
+    low: Array  # values are clipped to the range from ``low`` to ``high``
     high: Array
 
     @classmethod
@@ -285,7 +267,7 @@ class Numbers:
         return sound and set(self.columns.tolist()) <= set(np.flatnonzero(grid.real).tolist())
 
     def standardized(self, grid: Grid, data: Data) -> Array:
-        """The standardized value of each row in each numeric column, (row, column); NaN if missing."""
+        """The standardized value of each numeric column, (row, column); NaN if missing."""
         each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
         found = [np.clip(_values(grid, data, k), low, high) / s - mean / s for k, mean, s, low, high in each]
         return np.stack(found, axis=1)
@@ -300,37 +282,24 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells (intervals or levels) of columns, and the combinations of cells, in which rows are counted.
-
-    ``pairs`` are the pairs of columns to count. ``joint`` groups the columns of the joint Gaussian
-    (:func:`bayesnb.dependence.joint.blocks`). If ``kernel`` is true, rows are also counted per combination of the
-    intervals and levels of all columns. If ``forests`` is set, ``pairs`` are the possible edges of a forest.
-    ``numbers`` standardizes the numeric columns of the linear model. The covariates of the linear model are indicators
-    of intervals and levels, then standardized numbers. ``centre``, (covariate,), holds the mean of each covariate,
-    averaged over the classes with equal weights. ``others`` is the number of columns outside the grid.
-    """
+    """The cells of columns (intervals or levels), and the combinations of cells, in which rows are counted."""
 
     grid: Grid
     shapes: bool
-    pairs: tuple[tuple[int, int], ...]
-    joint: Blocks
-    kernel: bool = False
+    pairs: tuple[tuple[int, int], ...]  # pairs of columns to count; with ``forests``, the possible edges
+    joint: Blocks  # columns of the joint Gaussian
+    kernel: bool = False  # whether rows are also counted per combination of the cells of all columns
     partitions: Partitions | None = None
     trees: LabelTrees | None = None
-    numbers: Numbers | None = None
+    numbers: Numbers | None = None  # standardize the numeric columns of the linear model
     forests: Shared | None = None
+    # The mean of each covariate of the linear model, (covariate,), averaged over the classes with equal weights.
     centre: Array = field(default_factory=lambda: np.zeros(0))
-    others: int = 0
+    others: int = 0  # number of columns outside the grid
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """Choose the cells and the pairs of columns that the settings ``spec`` require for the rows in ``data``.
-
-        Raises
-        ------
-        ValueError
-            If there are too many columns to test all pairs, or if a named pair does not exist.
-        """
+        """Choose the cells and the pairs of columns that the settings ``spec`` require for the rows in ``data``."""
         if spec.by == "model":
             return nothing(labels.n).cells
         some, own = order.drawn(labels, spec.rows, spec.random_seed)
@@ -375,13 +344,13 @@ class Cells:
 
     @property
     def alone(self) -> tuple[tuple[int, int], ...]:
-        """Single columns in which rows are counted, each as a pair of the column and a dummy column of one interval."""
+        """The columns in which rows are counted, each as a pair of the column and a dummy column with one interval."""
         some = range(len(self.grid)) if self.forests else self.shaped.tolist()
         return tuple((k, len(self.grid)) for k in some)
 
     @property
     def gaps_tell(self) -> bool:
-        """Whether missing values may count as evidence: the kernel and the trees treat missing as one more level."""
+        """Whether missing values may be informative: the kernel and the trees treat them as one more level."""
         return self.kernel or self.trees is not None
 
     @property
@@ -389,10 +358,7 @@ class Cells:
         return not (self.alone or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
-        """Count the rows per interval or level.
-
-        The columns that are Gaussian in ``posterior`` also get joint moments.
-        """
+        """Count the rows per interval or level, and compute the joint moments of Gaussian columns."""
         shapes = self.grid.counted(data, labels, self.alone, DEPTH)
         pairs = self.grid.counted(data, labels, self.pairs, PAIR_DEPTH)
         joint = (
@@ -418,7 +384,7 @@ class Cells:
     # indicators. In other rows, a known cell then has z - (1 - s) centre, and a missing cell has s centre.
 
     def _centred(self, posterior: Posterior, data: Data, labels: Labels) -> Cells:
-        """A copy with the attributes ``centre`` and ``others`` computed from learned rows."""
+        """A copy with the fields ``centre`` and ``others`` computed from learned rows."""
         n, total = np.zeros((2, labels.n, len(self.owners)))
         for cut in cuts(len(labels), len(self.owners)):
             own, x = labels[cut], self._covariates(part_of(data, cut), len(labels[cut]))
@@ -453,12 +419,12 @@ class Cells:
         return found
 
     def used(self, cells: int, numbers: int) -> slice:
-        """A slice of the covariates, without indicators if ``cells`` is 0, and without numbers if ``numbers`` is 0."""
+        """The slice of the covariates without indicators if ``cells`` is 0, and without numbers if ``numbers`` is 0."""
         ends = 0, self.grid.offset_cells, len(self.owners)
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
     def covariates(self, data: Data, n_rows: int, cells: int, numbers: int) -> Array:
-        """Covariates with one value for all classes (see :class:`Rows`); the last is the fraction of known values."""
+        """Covariates with one value for all classes, (row, covariate); the last is the fraction of known values."""
         share, every = np.ones((n_rows, 1)), max(1, len(self.grid) + self.others)
         if self.forests:
             return share
@@ -485,28 +451,21 @@ class Cells:
         return PairCounts(counts.reshape(labels.n, -1), tuple((k, n) for k in range(n)), (*[found.nodes] * n, 1))
 
     def same(self, other: Cells) -> bool:
-        """Whether ``other`` has the same intervals and levels, perhaps with columns at other positions in the model."""
+        """Whether ``other`` has the same intervals and levels; its columns may have other positions in the model."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceStatistics:
-    """Counts of rows per interval or level of columns, and the joint moments of Gaussian columns.
-
-    The operator ``+`` adds counts, and ``*`` multiplies all counts by a factor.
-
-    ``shapes`` counts rows per interval of a column, ``pairs`` per pair of intervals or levels of two columns, ``near``
-    per combination of intervals and levels of all columns, ``leaves`` per node of a partition, and ``stops`` per node
-    of a tree. ``rows`` holds the total weight of the rows of each class.
-    """
+    """Counts of rows per interval or level of columns, and the joint moments of Gaussian columns."""
 
     cells: Cells
-    shapes: PairCounts
-    pairs: PairCounts
-    near: NearCounts
-    leaves: PairCounts
-    stops: PairCounts
-    rows: PairCounts
+    shapes: PairCounts  # per interval of a column
+    pairs: PairCounts  # per pair of intervals or levels of two columns
+    near: NearCounts  # per combination of intervals and levels of all columns
+    leaves: PairCounts  # per node of a partition
+    stops: PairCounts  # per node of a tree
+    rows: PairCounts  # total weight of the rows of each class
     joint: tuple[Scatter, ...]
 
     def parts(self) -> tuple[Statistic, ...]:
@@ -545,7 +504,7 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract the counts of ``other``. Raise ``UnlearnedError`` if rows of ``other`` were clearly never added."""
+        """Subtract the counts of ``other``; raise ``UnlearnedError`` if rows of ``other`` were clearly never added."""
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
@@ -553,7 +512,7 @@ class DependenceStatistics:
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
-        """Select counts by class position; the position -1 gives a class without rows."""
+        """Select the counts of classes by position; the position -1 gives a class without rows."""
         if self.cells.empty:
             return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))

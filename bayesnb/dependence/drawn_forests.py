@@ -23,11 +23,10 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Posterior draws ``theta`` of the column parameters; forests are drawn when needed.
+    """Posterior draws ``theta`` of the column parameters; forests are drawn when needed."""
 
-    The density of a row in a class is ∏_u p(x_u | θ_u) times exp(term), with the term from :meth:`Forests.drawn`. The
-    mean of this density over the draws is the posterior predictive density of the row in the class.
-    """
+    # The density of a row in a class is ∏_u p(x_u | θ_u) times exp(term), with the term from ``Forests.drawn``. The
+    # mean of this density over the draws is the posterior predictive density.
 
     terms: TermSet
     posterior: Posterior
@@ -41,9 +40,7 @@ class DrawnForests:
     def log_joint(
         self, data: Data, n_rows: int, common: CommonDraws, given_row: bool = False, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class). If ``given_row`` is true, draws are also conditioned on
-        the row.
-        """
+        """log p(c, x | θ) at every draw, (draw, row, class); draws are also conditioned on the row if ``given_row``."""
         posterior, theta = self.posterior, self.theta
         own, chosen = pieces.predictive(posterior, data, n_rows), None
         if given_row:
@@ -72,22 +69,16 @@ class DrawnForests:
         return joint + offset
 
     def of_rows(self, data: Data, n_rows: int, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """For each row, yield draws of the forest's contribution to the log density.
-
-        Yield nothing if there is no forest.
-        """
+        """For each row, yield draws of the forest's contribution to the log density; yield nothing without a forest."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
 
     def connect(
         self, cells: Mapping[str, Array], draw: Array, labels: Array, rng: Generator, read: Callable[[str, Array], Any]
     ) -> None:
-        """Convert rows drawn from naive Bayes to rows drawn from the forest model, in place.
-
-        ``cells`` maps each feature to the drawn cells, which are changed. ``draw`` holds, for each row, the index of
-        its parameter draw. The function ``read(feature, cells)`` encodes drawn cells, so that their intervals can be
-        found.
-        """
+        """Convert rows ``cells`` drawn from naive Bayes to rows drawn from the forest model, in place."""
+        # draw: the index of each row's parameter draw; read(feature, cells): encodes drawn cells, to find their
+        # intervals.
         if (forests := self.terms.forests) is None:
             return
         grid, n, parts = self.terms.statistics.cells.grid, forests.log_w.shape[1], self.posterior.pieces

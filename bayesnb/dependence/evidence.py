@@ -71,7 +71,7 @@ def log_bayes_factors(coarse: PairCounts, fine: DependenceStatistics, ordered: A
 
 
 def _log_bayes_factor_of_order(counts: Array) -> float:
-    """Log Bayes factor of monotone dependence within each class: one column rises or falls with the other column."""
+    """Log Bayes factor of monotone dependence of two columns within each class."""
     # Let s, from -1 to 1, be the grade of a cell of the first column: the share of the class's rows below the cell less
     # the share above it. Let t be the grade of a cell of the second column. Dependence multiplies the probability of a
     # pair of cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Over all

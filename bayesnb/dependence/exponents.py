@@ -16,7 +16,7 @@ from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, 
 
 
 class NoExponentsError(RefusedError):
-    """Exponents cannot be learned from this table; the message gives a remedy."""
+    """Error: exponents (powers of likelihoods) cannot be learned from this table; the message gives a remedy."""
 
 
 type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"]
@@ -24,46 +24,32 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 
 @dataclass(frozen=True)
 class Group:
-    """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd).
-
-    The prior mean is 1 for features and forests, and 0 for other terms. If a real column has a shape term (a Pólya
-    tree), the prior mean is ½ for the exponent of the shape term, and ½ for the exponent of the column's feature. For
-    ``sd``, see :class:`Exponents`. If ``by_class`` is true, each class has its own exponent: the common exponent plus a
-    deviation.
-    """
+    """A group of log-likelihood terms whose exponents have the same prior, Normal(mean, sd)."""
 
     name: str
     terms: int
+    # 1 for features and forests, and 0 for other terms. If a real column has a shape term (a Pólya tree), ½ for the
+    # shape term and ½ for the column's feature.
     mean: float
     sd: float | tuple[float, ...]
-    by_class: bool = False
+    by_class: bool = False  # whether each class has its own exponent: the common exponent plus a deviation
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The order of the parameters: the exponents of all terms, then each class's deviations from these exponents.
-
-    The array ``own`` lists the covariates with a coefficient per class: the terms with deviations, the indicators of
-    intervals and levels, the numeric columns, and the constant.
-    """
+    """The order of the parameters: the exponents of all terms, then each class's deviations from these exponents."""
 
     terms: int
     classes: int
+    # The covariates with a coefficient per class: terms with deviations, indicators of intervals and levels, numeric
+    # columns, and the constant.
     own: Array
-    cells: int = 0
-    numbers: int = 0
+    cells: int = 0  # number of offsets per class
+    numbers: int = 0  # number of slopes per class
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """Make the layout for ``groups`` of terms.
-
-        ``cells`` is the number of offsets per class, and ``numbers`` is the number of slopes per class.
-
-        Raises
-        ------
-        ValueError
-            If there are more than ``MOST_PARAMETERS`` parameters.
-        """
+        """Make the layout for ``groups`` of terms; raise an error if there are too many parameters."""
         by_class = [group.by_class for group in groups for _ in range(group.terms)]
         terms = len(by_class)
         own = np.array([*np.flatnonzero(by_class), *range(terms, terms + cells + numbers + 1)])
@@ -73,7 +59,7 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """Number of parameters per covariate in ``own``, one for each class; in :class:`Relative`, 1."""
+        """Number of parameters per covariate that has a coefficient per class."""
         return self.classes
 
     @property
@@ -99,11 +85,9 @@ class Layout:
         return precision
 
     def exponents(self, parameters: Array) -> Array:
-        """Convert parameters (..., parameter) to exponents v (..., class, covariate).
-
-        The order of the covariates is: terms, intervals and levels with offsets, numeric columns with slopes, the
-        constant 1. The exponent of the constant is the offset (intercept) of the class.
-        """
+        """Convert parameters (..., parameter) to exponents (..., class, covariate)."""
+        # The covariates are: terms, intervals and levels with offsets, numeric columns with slopes, and the constant 1,
+        # whose exponent is the offset (intercept) of the class.
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
         v[..., : self.terms] = parameters[..., None, : self.terms]
@@ -123,7 +107,7 @@ class Layout:
         return Layout(n, self.classes, np.array(own), self.cells, numbers)
 
     def places(self, other: Layout) -> Array:
-        """The position of each parameter in the layout ``other``, which begins with this layout's terms."""
+        """The position of each parameter in the layout ``other``, which begins with the same terms."""
         first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
         block = np.searchsorted(first, self.own, side="right") - 1
         # If there are no cells, the block of numbers begins at the same position: the last block that begins there
@@ -133,18 +117,17 @@ class Layout:
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Convert parameters to the layout ``other``, which begins with this layout's terms; new parameters are 0."""
+        """Convert parameters to the layout ``other``, which begins with the same terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
 
 
 class Relative(Layout):
-    """The parameters for two classes, if each covariate with a coefficient per class has one value for both classes.
+    """The parameters for two classes, with one coefficient per covariate instead of one per class and covariate."""
 
-    Class probabilities depend only on the difference of the two deviations d_0 and d_1 of a covariate, so their single
-    parameter is (d_1 - d_0) / √2.
-    """
+    # Class probabilities depend only on the difference of the deviations d_0 and d_1 of a covariate with one value for
+    # both classes, so their single parameter is (d_1 - d_0) / √2.
 
     @property
     def copies(self) -> int:

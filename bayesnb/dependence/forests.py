@@ -1,11 +1,6 @@
 """The exact average over all forest-shaped Bayesian networks of columns (Meilă and Jaakkola 2006).
 
-An edge of a forest connects two columns that depend on each other given the class. The forest without edges is naive
-Bayes. Columns are divided into cells (intervals or levels) whose probabilities have Dirichlet priors.
-``docs/theory/forests.md`` has the formulas.
-
-A row with missing values is counted for each pair of its known values. :attr:`Forests.log_gain_bounds` bounds the
-error that missing cells cause.
+The forest without edges is naive Bayes; ``docs/theory/forests.md`` has the formulas.
 """
 
 from __future__ import annotations
@@ -56,48 +51,32 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class DrawnTerm:
-    """Draws of the log density of one row under a forest, minus its log density under naive Bayes.
+    """Draws of the log density of one row under a forest, minus its log density under naive Bayes."""
 
-    ``parents``, (draw, class, column), holds the parent of each column, or the number of columns for a root. ``known``,
-    (draw, class, column), is true if a column and its parent both have known cells. ``edges``, (draw, class, column),
-    is the contribution of each known edge. ``gaps``, (draw, class), is the total contribution of the edges with a
-    missing cell.
-    """
-
-    parents: Array
-    known: Array
-    edges: Array
-    gaps: Array
+    parents: Array  # (draw, class, column): the parent of each column, or the number of columns for a root
+    known: Array  # (draw, class, column): whether a column and its parent both have known cells
+    edges: Array  # (draw, class, column): contribution of the edge from the parent, if known
+    gaps: Array  # (draw, class): total contribution of the edges with a missing cell
 
     def of_edge(self, u: int, v: int) -> Array:
-        """The contribution of the edge between two columns, in either direction, to the log density, (draw, class)."""
+        """The contribution of the edge between two columns to the log density, (draw, class)."""
         down, up = (np.where(self.parents[..., b] == a, self.edges[..., b], 0.0) for a, b in ((u, v), (v, u)))
         return down + up
 
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of forests, and of the probabilities of intervals and levels.
+    """The posterior of forests (edges between dependent columns), and of the probabilities of intervals and levels."""
 
-    All classes have the same forest if ``shared`` is true; otherwise, each class has a forest. ``counts`` counts rows
-    per pair of intervals or levels of two columns. ``alone`` counts rows per interval or level of each single column,
-    in the format of ``counts``: the second column of each pair is a dummy with one interval. ``strength`` is the total
-    concentration of the Dirichlet prior of a pair of columns. ``beta`` is the prior weight of each root; a larger
-    ``beta`` means fewer edges.
-    """
-
-    counts: PairCounts
-    alone: PairCounts
-    strength: float = 4.0
-    beta: float = 1.0
-    shared: bool = True
+    counts: PairCounts  # rows per pair of intervals or levels of two columns
+    alone: PairCounts  # rows per interval or level of one column, paired with a dummy column of one interval
+    strength: float = 4.0  # total concentration of the Dirichlet prior of a pair of columns
+    beta: float = 1.0  # prior weight of each root; a larger ``beta`` means fewer edges
+    shared: bool = True  # whether all classes have the same forest
 
     @classmethod
     def of(cls, pairs: PairCounts, alone: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """Make forests from counts, after merging fine intervals.
-
-        ``axes`` holds, for each column, the rule by which the column was divided.
-        """
+        """Make forests from counts, after merging fine intervals; ``axes`` holds the division of each column."""
         cells = (*(2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes), 1)
 
         def coarse(fine: PairCounts, sizes: tuple[int, ...]) -> PairCounts:
@@ -111,7 +90,7 @@ class Forests:
         return cls(coarse(pairs, cells[:-1]), coarse(alone, cells), shared=shared).chosen()
 
     def chosen(self) -> Forests:
-        """Return a copy of the forests with the ``strength`` and ``beta`` that maximize the evidence."""
+        """A copy of the forests with the ``strength`` and ``beta`` that maximize the evidence."""
         found = []
         for strength in STRENGTHS:
             each = replace(self, strength=float(strength))
@@ -152,10 +131,7 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """The log Bayes factor of forests against naive Bayes.
-
-        ``log_all``, (..., class), is the log of the total weight of all forests.
-        """
+        """The log Bayes factor of forests against naive Bayes, from the log of the total weight of all forests."""
         n = len(self.counts.sizes)
         # The sum of β^roots over all rooted forests of F columns is β (β + F)^(F - 1).
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -168,10 +144,8 @@ class Forests:
 
     @property
     def log_gain_bounds(self) -> tuple[float, float]:
-        """Lower and upper bound of the value that ``log_gain`` would have if missing cells were summed out exactly.
-
-        All learned rows must have weight 1.
-        """
+        """Bounds of the ``log_gain`` that would result if the missing cells of learned rows were summed out exactly."""
+        # A row with missing values is counted for each pair of its known values. All learned rows must have weight 1.
         a = self.strength
         low, high = np.zeros((2, *self.log_w.shape))  # (class, column, parent)
         for (u, v), cells in self._by_pair.items():
@@ -226,10 +200,7 @@ class Forests:
         return found
 
     def log_ratios(self, codes: Array) -> Array:
-        """Log ratio ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))] of columns u and v, (row, class, u, v).
-
-        The log ratio is 0 if a value is missing.
-        """
+        """Log ratio ln [p(x_u, x_v | c) / (p(x_u | c) p(x_v | c))] of columns u and v, (row, class, u, v)."""
         found = np.zeros((len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), table in zip(self.counts.pairs, self._tables, strict=True):
             x, y = codes[:, u], codes[:, v]
@@ -238,11 +209,9 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column).
-
-        ``counted``, (row, column), is true if ``counts`` includes the row's value in the column. If ``changes`` is
-        true, return the amount that each row adds to the log weight of each edge instead.
-        """
+        """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column)."""
+        # counted, (row, column): whether ``counts`` includes the row's value. If ``changes``, return the amount that
+        # each row adds to the log weight of each edge instead.
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
             x, y, c, a = codes[:, u], codes[:, v], left.codes, self.strength
@@ -264,9 +233,7 @@ class Forests:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the columns u with a known value, (row, class).
 
-        If ``left`` holds the labels of learned rows, the densities are leave-one-out. Missing cells (code -1) are
-        integrated out. If more than ``COMPLETIONS`` combinations of missing values are possible, some missing values
-        and their edges are ignored.
+        If ``left`` holds the labels of learned rows, the densities are leave-one-out.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -290,10 +257,8 @@ class Forests:
         return found
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each edge to :meth:`term`, a symmetric array (row, class, column, column).
-
-        The contributions are Aumann-Shapley values (1974), averaged over the possible values of missing cells.
-        """
+        """Contribution of each edge to :meth:`term` (Aumann-Shapley values), symmetric (row, class, column, column)."""
+        # Aumann and Shapley 1974. The contributions are averaged over the possible values of missing cells.
         n = codes.shape[1]
         points, width = np.polynomial.legendre.leggauss(NODES)
         found = np.zeros((len(codes), len(self.counts.counts), n, n))
@@ -333,19 +298,14 @@ class Forests:
         return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
 
     def parents(self, draws: int, rng: Generator) -> Array:
-        """Draw ``draws`` forests per class; return the parent of each column, (draw, class, column).
-
-        The parent of a root is stored as the number of columns.
-        """
+        """Draw ``draws`` forests per class; return the parent of each column (the number of columns for a root)."""
         n = self.log_w.shape[1]
         found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
         return np.append(self._order, n)[found][..., np.argsort(self._order)]
 
     def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
-        """Draw θ; return ln [p(x | parent's cell, θ) / p(x)] for each level or interval x of column v, (row, level).
-
-        Rows with the same draw and class have the same probabilities θ of levels and intervals.
-        """
+        """Draw θ; return ln [p(x | parent's cell, θ) / p(x)] for each level or interval x of column v, (row, level)."""
+        # Rows with the same draw and class have the same probabilities θ.
         (labels, parent, cell, _), place = np.unique([labels, parent, cell, draw], axis=1, return_inverse=True)
         found = np.empty((len(parent), self.counts.sizes[v]))
         for u in np.unique(parent):
@@ -362,12 +322,9 @@ class Forests:
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of each row's :meth:`term`, for drawn forests and drawn probabilities of levels and intervals.
-
-        If ``chosen``, (draw, row), is given, the posterior is also conditioned on the row itself, with the class in
-        ``chosen`` as its label. The expected value of exp(drawn term) is exp(:meth:`term`). All rows use the same
-        random numbers.
-        """
+        """Yield draws of each row's :meth:`term`, for drawn forests and drawn probabilities of levels and intervals."""
+        # If ``chosen``, (draw, row), is given, the posterior is also conditioned on the row itself, labelled as in
+        # ``chosen``. The expected value of exp(drawn term) is exp(term). All rows use the same random numbers.
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)
         uniforms = common.generator(0).random((common.draws, n * (n + 1) // 2))
@@ -407,10 +364,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """Weights of learned rows equal to a row in columns u and v, and equal in u: two arrays (row, class, u, v).
-
-        Both weights are 0 if the row's value in u or v is missing.
-        """
+        """Weights of learned rows equal to a row in columns u and v, and equal in u: two arrays (row, class, u, v)."""
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():
             x, y = codes[:, u], codes[:, v]

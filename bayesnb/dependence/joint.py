@@ -36,14 +36,12 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide the columns into blocks (see the module).
-
-    Columns are added one at a time, always the column with which most rows are still complete (without missing cells).
-    """
+    """Group columns into blocks with similar missing cells, from the column with the fewest missing cells on."""
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
     found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()
     while left:
+        # The number of complete rows (without missing cells) if the column is added.
         rows = weight @ patterns[:, left]
         best = int(np.argmax(rows >= rows.max() * (1 - 1e-12)))
         if rows[best] < least or rows[best] <= 0:
@@ -57,7 +55,7 @@ def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
 
 
 def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-    """For each block, yield the columns of all earlier blocks, and the columns of the block."""
+    """For each block of columns, yield the columns of all earlier blocks, and the columns of the block."""
     before: list[int] = []
     for block in of:
         yield before, block
@@ -76,10 +74,7 @@ def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
 
 @dataclass(frozen=True, eq=False)
 class JointTerm:
-    """The log density of the joint Gaussian, minus the sum of the log densities of its columns.
-
-    Missing cells are integrated out of each factor.
-    """
+    """The log density of the joint Gaussian of columns, minus the sum of the log densities of its columns."""
 
     blocks: Blocks
     statistics: tuple[Scatter, ...]
@@ -89,10 +84,9 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The joint log density of each row of ``x``, minus the sum of its columns' log densities, (row, class).
-
-        If ``left`` holds the labels of learned rows, the densities are leave-one-out.
-        """
+        """The joint log density of each row of ``x``, minus the sum of its columns' log densities, (row, class)."""
+        # Missing cells are integrated out of each factor. With ``left``, the labels of learned rows, densities are
+        # leave-one-out.
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):
             own = x[:, [*before, *block]]

@@ -34,21 +34,14 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class LabelTrees:
-    """Bagged classification trees (Breiman 1996, 2001) on intervals and levels, grown until their leaves are pure.
+    """Bagged classification trees (Breiman 1996, 2001) on intervals and levels, grown until their leaves are pure."""
 
-    A hash of a row's cells decides whether a tree is grown on the row, so equal rows are used or omitted together.
-    The counts of a node also include rows on which the tree was not grown.
-
-    The arrays ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` holds
-    hashes of cells (:func:`keys_of_cells`). ``share`` is the approximate fraction of the rows on which each tree is
-    grown.
-    """
-
+    # (tree, node), in the format of ``kernels.trees``.
     columns: Array
     cells: Array
     left: Array
-    keys: Array
-    share: float
+    keys: Array  # hashes of cells, from keys_of_cells()
+    share: float  # approximate fraction of the rows on which each tree is grown
     seed: int
 
     @classmethod
@@ -85,7 +78,7 @@ class LabelTrees:
         return self.columns.shape[1]
 
     def divides(self, sizes: Sequence[int]) -> bool:
-        """Whether the trees are valid for columns whose numbers of intervals or levels are ``sizes``."""
+        """Whether the trees are valid for columns with ``sizes`` intervals or levels."""
         columns, keys = self.columns, self.keys
         sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, self.cells, self.left))
         sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(self.seed, int) and 0 < self.share <= 1
@@ -116,6 +109,8 @@ class LabelTrees:
 
     def bags(self, codes: Array) -> Array:
         """Whether each tree was grown on each row, bool (row, tree)."""
+        # A hash of a row's cells decides, so equal rows are used or omitted together. Rows on which a tree was not
+        # grown are counted in its nodes, too.
         return mixed(self.row_keys(codes)[:, None] ^ self.salts) < np.uint64(self.share * 2.0**63) * np.uint64(2)
 
     def places(self, real: Array, codes: Array) -> Array:
@@ -126,10 +121,8 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The key (hash) of each interval or level, uint64 (column, largest number of cells + 1).
-
-    The last key of each column is for missing cells. Keys of constant columns are 0.
-    """
+    """The key (hash) of each interval or level, uint64 (column, largest number of cells + 1)."""
+    # The last key of each column is for missing cells. Keys of constant columns are 0.
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)
@@ -156,24 +149,20 @@ def _sums(keys: Array, codes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LabelTreeTerm:
-    """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree.
+    """ln p(c | x) - ln p(c), where p(c | x) is a mean over trees and over all prunings of each tree."""
 
-    The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split is
-    pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior, whose mean is the class
-    frequencies of all rows and whose strength is ``STRENGTH`` rows. If a learned row has no value in the column of a
-    split, the row is counted in the node of the split. If a predicted row has no value in the column of a split, its
-    prediction is the mean of both children, weighted by their counts. A learned row is predicted only by trees that
-    were grown without this row.
-
-    ``counts``, (class, tree, node), are the weights of the rows that stop in each node.
-    """
+    # The average over prunings is computed by context-tree weighting (Willems, Shtarkov and Tjalkens 1995). Each split
+    # is pruned with prior probability ½. The class probabilities of a node have a Dirichlet prior around the class
+    # frequencies of all rows, of strength ``STRENGTH`` rows. A learned row without a value in the column of a split is
+    # counted in the node of the split; a prediction without this value is the mean of both children, weighted by their
+    # counts. A learned row is predicted only by trees that were grown without it.
 
     trees: LabelTrees
-    counts: Array
+    counts: Array  # (class, tree, node): weights of the rows that stop in each node
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(c | x) - ln p(c), (row, class); ``codes`` (column, row) are the intervals and levels of the rows x.
+        """ln p(c | x) - ln p(c), (row, class), of rows with the intervals and levels ``codes``, (column, row).
 
         If ``left`` holds the labels of learned rows, the values are leave-one-out.
         """

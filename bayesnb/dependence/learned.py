@@ -28,18 +28,14 @@ from bayesnb.wording import Cure
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The log-likelihood terms that are added to naive Bayes, and the posterior of all terms' exponents.
-
-    ``weight`` is the total weight of the rows from which the exponents were learned. ``older`` is True if rows were
-    learned or forgotten after the exponents were learned. ``held_out``, (row, class), is log p(c | x) of each learned
-    row, predicted from the other stacking folds. ``held_out`` is ``None`` if the folds do not cover every row, and is
-    not saved in model files.
-    """
+    """The log-likelihood terms that are added to naive Bayes, and the posterior of the exponents of all terms."""
 
     terms: TermSet
     exponents: LearnedExponents
-    weight: float
-    older: bool = False
+    weight: float  # total weight of the rows from which the exponents were learned
+    older: bool = False  # whether rows were learned or forgotten after the exponents were learned
+    # (row, class): log p(c | x) of each learned row, predicted from the other stacking folds; ``None`` if the folds do
+    # not cover every row. Not saved in model files.
     held_out: Array | None = None
 
     @property
@@ -56,7 +52,7 @@ class Dependence:
         return replace(self, terms=TermSet(statistics), older=True, held_out=None)
 
     def of_member(self, name: str) -> Dependence:
-        """Return a copy of this dependence that keeps only the model ``name`` of the model average."""
+        """A copy of this dependence that keeps only the model ``name`` of a model average."""
         exponents = self.exponents
         spread = replace(exponents.spreads[[*exponents.average].index(name)], weight=1.0)
         return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
@@ -69,16 +65,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with their leave-one-out log-likelihood terms.
-
-        All averaged models use these rows.
-
-        Raises
-        ------
-        ValueError
-            If the total weight of the rows is not ``weight``, or if rows were learned or forgotten after the exponents
-            were learned.
-        """
+        """The rows from which the exponents were learned, with their leave-one-out log-likelihood terms."""
         if self.spec.forests:
             raise NoExponentsError(
                 "{cure} learns no exponents: all parameters are integrated out in closed form, and no sampler has them",
@@ -111,11 +98,9 @@ class Dependence:
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None = None,
         theta: Parameters | None = None, point: Literal["mode", "mean"] | None = None,
     ) -> Array:  # fmt: skip
-        """log p(c | x) of new rows, (row, class).
-
-        The default ``log_prior`` is log p(c | D). ``theta`` fixes the parameters of the columns; ``point`` fixes the
-        exponents at their mode or mean. By default, parameters and exponents are integrated out.
-        """
+        """log p(c | x) of new rows, (row, class); ``log_prior`` holds log p(c), log p(c | D) by default."""
+        # theta: fixed parameters of the columns; point: exponents fixed at their mode or mean. By default, both are
+        # integrated out.
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
         for cut, *asked in self._asked(posterior, data, n_rows, log_prior, theta):
@@ -163,11 +148,8 @@ class Dependence:
     def left_out_of_exponents(
         self, rows: Rows, n_classes: int, change: Array | float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """Predict learned rows by leave-one-out terms, with exponents learned with the row and without the row.
-
-        Return log p(class | row) with exponents learned from all rows, log p(class | row) with exponents learned from
-        all other rows, and the class of each row. The argument ``change`` is ``Posterior.change_of_prior()``.
-        """
+        """Leave-one-out log p(class | row): for exponents learned with the row, and without it; also the classes."""
+        # change: Posterior.change_of_prior()
         held, without, codes = [], [], []
         power = self.exponents.power
         v = self.exponents.layout.exponents(self.exponents.points)
@@ -191,7 +173,7 @@ class Dependence:
         return np.concatenate(held), np.concatenate(without), np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
-        """Pair each draw ``theta`` of the column parameters with a draw of the exponents (if there are exponents)."""
+        """Pair each draw ``theta`` of the column parameters with a draw of the exponents, if there are any."""
         if self.spec.forests:
             return DrawnForests(self.terms, posterior, theta)
         drawn = self.exponents.drawn(rng, len(theta.log_pi))
@@ -225,12 +207,9 @@ class DrawnDependence:
 
     @one_thread_each()
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class).
-
-        In a model average, each draw comes from one of the averaged models. The draw's class probabilities are mixed
-        with the class frequencies. The ratio of this mixture to the class frequencies is raised to ``power``.
-        """
+        """log p(c | x, θ, w) up to a constant for each draw and row, (draw, row, class)."""
         exponents = self.dependence.exponents
+        # In a model average, each draw comes from one of the averaged models.
         joint = self._log_joint_of_members(data, n_rows) + offset
         if not exponents.average:
             return joint
@@ -266,13 +245,11 @@ def weighed(exponent: Array, term: Array) -> Array:
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Replace each log likelihood of -inf (an impossible value) by 0, and set the log prior of its class to -inf.
-
-    If a row's log priors would all become -inf, they stay unchanged.
-    """
+    """Replace log likelihoods of -inf (impossible values) by 0, and set the log prior of their class to -inf."""
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():
         return asked, log_prior
+    # If a row's log priors would all become -inf, they stay unchanged.
     nowhere = (ruled_out | np.isneginf(log_prior)).all(1)
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
@@ -281,7 +258,7 @@ def rows_left_out(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int, numbers: int,
     trees: bool = True,
 ) -> Callable[[Any], Rows]:  # fmt: skip
-    """Return a function that takes positions of rows and returns :class:`Rows` with leave-one-out terms."""
+    """Return a function that takes positions of rows and returns the :class:`Rows` with leave-one-out terms."""
     left = labels.once()
     # Offsets learned under known class probabilities would restore the class frequencies of the labels.
     prior = posterior.with_default_class_prior().only(()).log_left_out({}, left)

@@ -39,24 +39,15 @@ def learn(
     posterior: Posterior, data: Data, labels: Labels, dependence: str | Exponents = "pairwise",
     before: Dependence | None = None,
 ) -> Dependence:  # fmt: skip
-    """Learn how the features depend on each other, from the labelled rows that ``posterior`` has learned.
-
-    ``before`` is an earlier result whose counts include all learned rows. If ``before`` is given, ``data`` may be a
-    sample of the learned rows. If the terms are the same as in ``before``, rows are not counted again.
-
-    Raises
-    ------
-    NoExponentsError
-        If a feature does not support exact leave-one-out, or a log-likelihood term is not finite. If over half of the
-        rows are the only row of their class. If the total row weight, the number of exponents or the number of columns
-        is too large.
-    """
+    """Learn how the features depend on each other, from the labelled rows that ``posterior`` has learned."""
+    # before: an earlier result whose counts include all learned rows; ``data`` may then be a sample of these rows.
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
         raise NoExponentsError(
             f"the rows weigh {weight:.3g} together, beside which floats keep too few digits of the prior of an "
             "exponent: rescale the weights of the rows, or use dependence=None"
         )
+    # If the terms are the same, rows are not counted again.
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
         order = Order.under(posterior.model, data, labels)
         return _Learning(before.terms, posterior, data, labels, spec, order).dependence()
@@ -100,11 +91,8 @@ class _Learning:
         return Dependence(self.terms, exponents, weight, held_out=predicted)
 
     def members(self, before: tuple[TermSet, Members] | None = None) -> Members:
-        """For each model in a model average, the posterior of its exponents. Without averaging, one model is learned.
-
-        The argument ``before`` holds the terms and the models of an earlier fit to more rows; the optimization starts
-        from the exponents of this fit.
-        """
+        """For each model in a model average, the posterior of its exponents; one model is learned without averaging."""
+        # before: the terms and models of an earlier fit to more rows, from whose exponents the optimization starts
         found, posterior, labels, spec = self.terms, self.posterior, self.labels, self.spec
         columns = posterior.piece_names()
         called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -154,10 +142,7 @@ class _Learning:
         return {name: member.within(layout) for name, member in (found_members | linear | {ALL: every}).items()}
 
     def held_out(self, before: Members) -> HeldOutRows:
-        """Predict held-out rows by each model of a model average.
-
-        For each fold, everything except the trees is learned again without the rows of the fold.
-        """
+        """Predict held-out rows by each model of a model average."""
         posterior, order, few = self.posterior.with_default_class_prior(), self.order, replace(self.spec, trees=0)
         some, weight, turn = order.copies(self.labels, STACKED, few.random_seed)
         place = np.argsort(self.labels.codes[some], kind="stable")
@@ -171,6 +156,7 @@ class _Learning:
 
         # A function, so that the counts of a fold are freed before the next fold.
         def predict(k: int) -> None:
+            # Everything except the trees is learned again without the rows of the fold.
             rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             model, seen = posterior.model, (part_of(data, rest), labels[rest])
             believed = model.posterior(model.statistics(*seen, posterior.labels))
@@ -210,10 +196,7 @@ class HeldOutRows:
         return stacked(self.log_p, self.labels.codes, weight, self.fold)
 
     def predicted(self, n: int) -> Array | None:
-        """Out-of-fold log p(c | x) of all n rows under the model average, (row, class).
-
-        Return ``None`` if a row has no fold, or there are fewer than ``FOLDS`` folds.
-        """
+        """Out-of-fold log p(c | x) of n rows under the model average, (row, class); ``None`` if a row has no fold."""
         folds = int(self.fold.max()) + 1
         if folds < FOLDS or not np.array_equal(np.sort(self.rows), np.arange(n)):
             return None
@@ -246,14 +229,10 @@ MOST_LOG_POWER = 1.5
 def stacked(
     log_p: Mapping[str, Array], codes: Array, weight: Array, fold: Array
 ) -> list[tuple[dict[str, float], float]]:
-    """Estimate the weights of a model average (stacking), and the power of the weighted mean.
-
-    For each set of row weights in ``weight``, (average, row), return the weights of the models and the power. The
-    weights of the models are the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by
-    :func:`toward_naive_bayes`. Means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010).
-    Therefore, the ratio of the mean probabilities to the class frequencies is raised to a power. The log power has the
-    prior Normal(0, 0.3).
-    """
+    """Estimate the weights of a model average (stacking) and the power of the weighted mean, per set of row weights."""
+    # The weights are the posterior mode under a Dirichlet prior (Yao et al. 2018), adjusted by toward_naive_bayes().
+    # Means of calibrated probabilities are underconfident (Ranjan and Gneiting 2010), so the ratio of the mean
+    # probabilities to the class frequencies is raised to a power, with the prior Normal(0, 0.3) of the log power.
     rows, prior = np.arange(len(codes)), np.array([PRIOR[name] for name in log_p])
     own = np.stack([p[rows, codes] for p in log_p.values()])
     some = ~np.isneginf(own).all(0)
@@ -284,11 +263,9 @@ def mixed(log_p: Mapping[str, Array], weight: Mapping[str, float]) -> Array:
 
 
 def weights(likely: Array, prior: Array, weight: Array) -> Array:
-    """Estimate the weights of the models in each model average, (average, model), by EM with a Dirichlet prior.
-
-    ``likely``, (model, row), holds the probability of each label, relative to the best model. ``weight``, (average,
-    row), holds the row weights of each average.
-    """
+    """Estimate the weights of the models in each model average, (average, model), by EM with a Dirichlet prior."""
+    # likely, (model, row): the probability of each label, relative to the best model; weight, (average, row): row
+    # weights.
     total = prior.sum() + weight.sum(1, keepdims=True)
     pi, prior, weight = np.tile(prior / prior.sum(), (len(weight), 1)), prior / total, weight / total
     for _ in range(500):
@@ -298,15 +275,13 @@ def weights(likely: Array, prior: Array, weight: Array) -> Array:
 
 
 def toward_naive_bayes(pi: Array, of_rest: Array, likely: Array, weight: Array, names: Sequence[str]) -> Array:
-    """Average two sets of weights: ``pi``, (average, model), and a set without the models that extend naive Bayes.
-
-    Each of the two sets of weights has prior probability 1/2. Posterior probabilities follow from the models' label
-    probabilities ``likely``, (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row,
-    average, model), holds weights estimated from folds without the row. The second set gives the weights of these
-    models to naive Bayes. The model of class frequencies has the same weight in both sets.
-    """
+    """Average the model weights ``pi``, (average, model), with weights of naive Bayes and class frequencies only."""
+    # Each of the two sets of weights has prior probability 1/2. Posterior probabilities follow from the models' label
+    # probabilities ``likely``, (model, row), by pseudo-Bayesian model averaging (Yao et al. 2018). ``of_rest``, (row,
+    # average, model), holds weights estimated from folds without the row.
     is_naive, is_shares = (np.array([name == one for name in names]) for one in (NAIVE, SHARES))
 
+    # Naive Bayes gets the weights of all models that extend it. The weight of the class frequencies stays the same.
     def alone(pi: Array) -> Array:
         shares = np.where(is_shares, pi, 0.0)
         return np.where(is_naive, 1 - shares.sum(-1, keepdims=True), shares)

@@ -1,11 +1,8 @@
 """The likelihood of the exponents: the probability of the labels, given the powers to which terms are raised.
 
-The model is multinomial logistic regression with covariates that differ by class (McFadden 1974), so the log-likelihood
-is concave. The class probabilities are p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), with log prior class probabilities o_c,
-terms s_ct and exponents v_ct of class c. A term has one exponent for all classes, or one exponent plus a deviation per
-class. Covariates with the same value for all classes have a coefficient per class: indicators of intervals and levels,
-standardized numbers, and the fraction of known values. Each call of a *source* (a function without arguments) starts
-one pass over blocks of :class:`Rows`.
+The model is multinomial logistic regression with covariates that differ by class (McFadden 1974): p(c | x, w) ∝ exp(o_c
++ Σ_t v_ct s_ct), with log prior class probabilities o_c, terms s_ct and exponents v_ct of class c. The log-likelihood
+is concave. A *source* is a function that returns an iterator over blocks of :class:`Rows`.
 """
 
 from __future__ import annotations
@@ -24,18 +21,14 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows, with the log-likelihood terms that exponents multiply, (row, class, term), in nats.
+    """Labelled rows, with the log-likelihood terms that exponents multiply."""
 
-    ``offset``, (row, class), is added to the weighted sum of terms. ``codes`` and ``weight``, (row,), are the classes
-    and weights of the rows. ``alike``, (row, covariate), holds covariates that have one value for all classes but a
-    coefficient per class: indicators of intervals and levels, standardized numbers, and the fraction of known cells
-    (``Cells.covariates``), or the constant 1.
-    """
-
-    terms: Array
-    offset: Array
-    codes: Array
+    terms: Array  # (row, class, term), in nats
+    offset: Array  # (row, class), added to the weighted sum of terms
+    codes: Array  # the class of each row, (row,)
     weight: Array
+    # (row, covariate): covariates with one value for all classes, but a coefficient per class: indicators of intervals
+    # and levels, standardized numbers, and the fraction of known cells (``Cells.covariates``), or the constant 1.
     alike: Array
 
     def __getitem__(self, which: Array | slice) -> Rows:
@@ -166,11 +159,8 @@ def _of_log_odds(source: Source, parameters: Array) -> tuple[float, Array, Array
 def _information_by_classes(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the Fisher information of a block of rows, computed by sums over classes, to three arrays in place.
-
-    The arrays are blocks of the information matrix: ``shared`` holds its entries for two exponents, ``apart`` for two
-    deviations of classes, and ``mixed`` for an exponent and a deviation.
-    """
+    """Add the Fisher information of a block of rows to three blocks of the information matrix, in place."""
+    # shared: for two exponents; apart: for two deviations of classes; mixed: for an exponent and a deviation
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
     weighed = np.empty((len(mean), n_classes, width))
@@ -198,10 +188,8 @@ def pair_blocks(n_rows: int, n_classes: int) -> list[slice]:
 
 
 def information_apart(both: Array, alike: Array, apart: Array) -> None:
-    """Add to ``apart`` the Fisher information of coefficients per class, of covariates with one value per row.
-
-    The array ``both``, (class c, class k, row), holds p_c p_k (or the expected value of p_c p_k) times the row weight.
-    """
+    """Add to ``apart`` the Fisher information of coefficients per class, of covariates with one value per row."""
+    # both, (class c, class k, row): p_c p_k (or the expected value of p_c p_k) times the row weight
     width, every = alike.shape[1], np.arange(len(both))
     first, second = np.triu_indices(len(both), 1)
     pairs, found = np.ascontiguousarray(both[first, second].T), np.zeros((*both.shape[:2], width, width))
@@ -219,10 +207,7 @@ def information_apart(both: Array, alike: Array, apart: Array) -> None:
 def information_by_pairs(
     terms: Array, both: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Like :func:`_information_by_classes`, but computed by sums over pairs of classes.
-
-    The array ``both`` is described in :func:`information_apart`.
-    """
+    """Add the Fisher information of a block of rows to three arrays, in place, by sums over pairs of classes."""
     n, n_own, n_alike = terms.shape[2], len(own), alike.shape[1]
     last = n + 2 * n_own + np.arange(n_alike)
     at_c, at_k = (np.append(n + start + np.arange(n_own), last) if n_own else slice(n, None) for start in (0, n_own))

@@ -20,14 +20,10 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Total weight of the rows with each distinct combination of cells (intervals and levels).
+    """Total weight of the rows of each class, per distinct combination of cells (intervals and levels)."""
 
-    ``cells`` (combination, column) holds the codes of the intervals and levels of each combination, -1 if missing.
-    ``counts`` (class, combination) holds the total weight of the rows with each combination.
-    """
-
-    counts: Array
-    cells: Array
+    counts: Array  # (class, combination)
+    cells: Array  # (combination, column): codes of the intervals and levels; -1 if missing
 
     @classmethod
     def of(cls, codes: Array, labels: Labels) -> NearCounts:
@@ -54,14 +50,11 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def repeated_in(self, more: Self) -> bool:
-        """Whether the rows in ``more`` are probably copies of the rows counted in this object.
-
-        Rows are probably copies if all their combinations are already counted, although more than 10 new combinations
-        would be expected.
-        """
+        """Whether the rows in ``more`` are probably copies of the counted rows."""
         # A new row is like none of n rows with a probability of about the share of rows that occur once (Good 1953).
         n, once = self.counts.sum(), np.count_nonzero(self.counts == 1)
         known = np.count_nonzero(more.counts) == np.count_nonzero(self.counts)
+        # More than 10 new combinations would be expected, but none is new.
         return bool(known and once * (more.counts.sum() - n) > 10 * n)
 
     def settled(self, before: Self) -> Self:
@@ -82,17 +75,13 @@ STRENGTHS = (0.03, 0.3)
 
 @dataclass(frozen=True, eq=False)
 class NearTerm:
-    """ln p(c | similar rows) - ln p(c): how much more frequent class c is among similar rows than among all rows.
+    """ln p(c | similar rows) - ln p(c): how much more frequent class c is among similar rows than among all rows."""
 
-    The frequency of class c among similar rows is the kernel estimate of Nadaraya (1964) and Watson (1964),
-
-        p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
-
-    The squared distance d² is a sum over columns. A real column adds the squared difference of two ranks (scaled to
-    variance 1). A categorical column adds 2 to d² if the levels differ. A column with a missing cell adds the mean
-    contribution of the column over all pairs of rows. The width h and the strength a minimize the leave-one-out log
-    loss of the learned rows.
-    """
+    # The frequency of class c among similar rows is the kernel estimate of Nadaraya (1964) and Watson (1964), p(c | x)
+    # = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a), with K(x, x_j) = exp(-½ d²(x, x_j) / h²). The squared
+    # distance d² is a sum over columns. A real column adds the squared difference of two ranks (scaled to variance 1).
+    # A categorical column adds 2 if the levels differ. A column with a missing cell adds the mean contribution of the
+    # column over all pairs of rows.
 
     counts: NearCounts
     axes: tuple[Axis, ...]
@@ -100,7 +89,7 @@ class NearTerm:
     def term(self, codes: Array, left: Labels | None = None) -> Array:
         """ln p(c | similar rows) - ln p(c), (row, class); ``codes`` (column, row) are the rows' intervals and levels.
 
-        If ``left`` (the labels of learned rows) is given, the values are leave-one-out.
+        If ``left`` holds the labels of learned rows, the values are leave-one-out.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -114,7 +103,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """The width h (as the number of halvings of h²) and the strength a that minimize the leave-one-out log loss."""
+        """The kernel width (number of halvings of its square) and strength that minimize the leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = self._distances(self.counts.cells[cut].T)

@@ -20,14 +20,10 @@ from bayesnb.statistics.statistic import Labels, Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """How a column is divided step by step into intervals or levels, called cells.
+    """How a column is divided step by step into cells: intervals that are halved, or all levels in one step."""
 
-    Each step divides every cell into ``arity`` cells; before the first step, one cell holds all values. A real column
-    is halved repeatedly. A categorical column is cut into all levels in one step.
-    """
-
-    steps: int
-    arity: int
+    steps: int  # number of divisions
+    arity: int  # number of cells into which each step divides every cell
 
     @property
     def size(self) -> int:
@@ -41,11 +37,11 @@ class Axis:
         return counts.reshape(*shape[:axis], self.arity**steps, -1, *shape[axis + 1 :]).sum(axis + 1)
 
     def coarser(self, counts: Array, steps: int, axis: int) -> Array:
-        """Like :meth:`coarse`, but ``counts`` are of the cells after ``steps`` + 1 refinements."""
+        """Aggregate counts of the cells after ``steps`` + 1 refinements to the cells after ``steps`` refinements."""
         return Axis(min(steps + 1, self.steps), self.arity).coarse(counts, steps, axis)
 
     def place(self, cell: Array, steps: int) -> Array:
-        """For each finest cell, ``cell``, the coarser cell (after ``steps`` refinements) that contains it."""
+        """For each finest cell, the coarser cell (after ``steps`` refinements) that contains it."""
         return cell // self.arity ** (self.steps - steps)
 
 
@@ -55,15 +51,12 @@ ROWS_OF_PRIOR = 4.0
 
 @dataclass(frozen=True, eq=False)
 class PairCounts(Statistic):
-    """Total weight of the rows of each class, per pair of cells (intervals or levels) of two columns.
+    """Total weight of the rows of each class, per pair of cells (intervals or levels) of two columns."""
 
-    ``counts``, (class, cell), concatenates the tables of all pairs of columns; in each table, the cell of the second
-    column varies fastest. ``sizes`` holds the number of cells of each column.
-    """
-
+    # (class, cell): the tables of all pairs of columns, concatenated; the cell of the second column varies fastest.
     counts: Array
     pairs: tuple[tuple[int, int], ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # number of cells of each column
 
     @classmethod
     def of(cls, codes: Array, sizes: Sequence[int], pairs: Sequence[tuple[int, int]], labels: Labels) -> PairCounts:
@@ -85,14 +78,12 @@ class PairCounts(Statistic):
         return [self.counts[:, end - a * b : end].reshape(-1, a, b) for (a, b), end in zip(shapes, ends, strict=True)]
 
     def log_bayes_factors(self, by_class: bool = False) -> Array:
-        """Log Bayes factor of dependence given the class, (pair,). Positive values favour dependence.
-
-        The Bayes factor is the exact Dirichlet evidence of the two-way table, divided by the evidence of independence
-        (Heckerman, Geiger and Chickering 1995). The prior mean is the product of the two columns' level frequencies,
-        and the prior is worth ``ROWS_OF_PRIOR`` rows. If ``by_class`` is true, the prior uses the level frequencies of
-        the class, and is worth one row per cell of the table. With ``by_class``, the Bayes factor is divided by its
-        approximate mean over permutations of one column within classes.
-        """
+        """Log Bayes factor of dependence of two columns given the class, (pair,); positive values favour dependence."""
+        # The exact Dirichlet evidence of the two-way table, divided by the evidence of independence (Heckerman, Geiger
+        # and Chickering 1995). The prior mean is the product of the two columns' level frequencies, and the prior is
+        # worth ``ROWS_OF_PRIOR`` rows. If ``by_class``, the prior uses the level frequencies of the class, and is worth
+        # one row per cell of the table; the Bayes factor is then divided by its approximate mean over permutations of
+        # one column within classes.
 
         def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
             alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
@@ -115,7 +106,7 @@ class PairCounts(Statistic):
         return found
 
     def dependent(self, limit: int) -> list[tuple[int, int]]:
-        """At most ``limit`` pairs with a Bayes factor above 1, most dependent first."""
+        """At most ``limit`` pairs of columns with a Bayes factor above 1, most dependent first."""
         factors = self.log_bayes_factors()
         return [self.pairs[k] for k in np.argsort(-factors, kind="stable")[:limit] if factors[k] > ROUNDING]
 
@@ -153,18 +144,13 @@ class CellTerm(ABC):
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
-        """The value of this term per class and pair of cells (intervals or levels of two columns), (class, cell, cell).
-
-        To leave out a row of weight ``less``, this weight is subtracted from each count; values with smaller counts are
-        then invalid.
-        """
+        """The value of this term per class and pair of cells (intervals or levels), (class, cell, cell)."""
+        # To leave out a row of weight ``less``, this weight is subtracted from each count. Values with smaller counts
+        # are invalid.
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out value of the term for each learned row in its class, (row,).
-
-        The arrays ``a`` and ``b``, (row,), hold the row's interval or level in the two columns.
-        """
+        """The leave-one-out value of the term for each learned row, (row,), from its cells in two columns."""
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
@@ -173,15 +159,14 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 
 @dataclass(frozen=True, eq=False)
 class ShapeTerm(CellTerm):
-    """ln p(interval | c) - ln p(interval) of a real-valued column: log density in a class relative to all classes.
+    """ln p(interval | c) - ln p(interval) of a real-valued column: log density in a class relative to all classes."""
 
-    The density of a class is a Pólya tree with optional stopping, centred on the interval frequencies of all rows.
-    Leaving out a row does not change these frequencies. ``counts`` has the axes (class, cell, column).
-    """
+    # The density of a class is a Pólya tree with optional stopping, centred on the interval frequencies of all rows.
+    # Leaving out a row does not change these frequencies.
 
     whole: BetaTree
     tree: BetaTree
-    counts: Array
+    counts: Array  # (class, cell, column)
 
     @classmethod
     def of(cls, counts: Array) -> ShapeTerm:
@@ -217,25 +202,21 @@ class ShapeTerm(CellTerm):
 
 @dataclass(frozen=True, eq=False)
 class PairTerm(CellTerm):
-    """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
+    """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction."""
 
-    The intervals or levels (cells) of the two columns are refined alternately (:func:`refinements`). Frequencies in
-    finer cells are shrunk towards frequencies in coarser cells by a hierarchical Dirichlet prior (MacKay and Bauman
-    Peto 1995). The joint probability p(a, b | c) is averaged over both orders of the columns.
+    # The cells (intervals or levels) of the two columns are refined alternately. Frequencies in finer cells are shrunk
+    # towards frequencies in coarser cells by a hierarchical Dirichlet prior (MacKay and Bauman Peto 1995). The joint
+    # probability p(a, b | c) is averaged over both orders of the columns.
 
-    ``counts``, (..., class, cell, cell), may hold several pairs of columns with the same numbers of cells. ``base``
-    holds the counts of all classes together. ``strength`` is the number of rows that the prior is worth.
-    """
-
-    counts: Array
+    counts: Array  # (..., class, cell, cell), perhaps of several pairs of columns with the same sizes
     first: Axis
     second: Axis
-    strength: float | Array
-    base: Array
+    strength: float | Array  # number of rows that the prior is worth
+    base: Array  # the counts of all classes together
 
     @classmethod
     def of(cls, counts: Array, first: Axis, second: Axis) -> PairTerm:
-        """Choose the strength that maximizes the leave-one-out likelihood of the rows."""
+        """Choose the prior strength that maximizes the leave-one-out likelihood of the rows."""
         term = cls(counts, first, second, STRENGTHS[0], counts.sum(-3))
         gains = np.array([term.gain(s) for s in STRENGTHS])
         return replace(term, strength=np.array(STRENGTHS)[(gains >= gains.max(0) - ROUNDING).argmax(0)])
@@ -301,7 +282,8 @@ class PairTerm(CellTerm):
         self, n: Callable[[int, int], Array], q: Callable[[int, bool], Array], strength: float | Array,
         finer: Callable[[Array, bool], Array],
     ) -> Array:  # fmt: skip
-        """Compute the interaction as a sum over refinements; ``finer`` copies a cell's value to the cells within it."""
+        """The interaction of two columns as a sum over refinements of their cells (intervals or levels)."""
+        # finer: copies a cell's value to the cells within it
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
@@ -353,12 +335,8 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """List the steps that halve the intervals of two columns in turn.
-
-    Each step (first, own, other) halves the intervals of the first column if ``first`` is true, otherwise the intervals
-    of the second column. ``own`` counts the earlier steps of this column, and ``other`` the earlier steps of the other
-    column.
-    """
+    """List the steps that halve the intervals of two columns in turn, as (first column or second, own, other)."""
+    # own, other: numbers of earlier steps of the column that is halved, and of the other column
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:
         if l == second or (k < first and k * second <= l * first):

@@ -29,22 +29,17 @@ request has few rows.
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Random binary trees in which all nodes of the same depth use the same split.
+    """Random binary trees in which all nodes of the same depth use the same split; nodes 2k and 2k + 1 follow k."""
 
-    ``columns`` and ``cells``, (partition, step), hold the column and the interval or level of each split. At a split on
-    a level, rows with this level go right. At a split on an interval, rows in this or a higher interval go right. A row
-    with a missing value stops at the split. The children of node k are the nodes 2k and 2k + 1.
-    """
+    # At a split on a level, rows with this level go right; at an interval, rows in this or a higher interval go right.
+    # A row with a missing value stops at the split.
 
-    columns: Array
-    cells: Array
+    columns: Array  # (partition, step)
+    cells: Array  # (partition, step): interval or level of the split
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` random partitions of rows, whose intervals and levels are ``codes`` (column, row).
-
-        Labels are not used.
-        """
+        """Draw ``n`` random partitions of rows with intervals and levels ``codes``, (column, row), without labels."""
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
         seeds = _seeds(real, codes, weight, order)
@@ -92,7 +87,7 @@ class Partitions:
 
 
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
-    """Random seeds of each column. The seeds depend on the data in the column, not on its name or sign (x or -x)."""
+    """Random seeds of each column, which depend on the data in the column, not on its name or sign (x or -x)."""
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
     return [
@@ -107,18 +102,14 @@ def _total(keys: Array, codes: Array) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PartitionTerm:
-    """The mean of ln p(leaf | c) - ln p(leaf) over partitions, where a row's leaf is the node in which the row stops.
+    """The mean of ln p(leaf | c) - ln p(leaf) over partitions; a row's leaf is the node in which it stops."""
 
-    At each node, the probability of going right has a Beta prior per class. The Beta prior is worth ``STRENGTH`` rows,
-    and its mean is the frequency of going right among the rows of all classes.
-
-    ``counts``, (class, partition, node), are weights of the rows that stop in each node. ``base`` is the sum of
-    ``counts`` over classes.
-    """
+    # At each node, the probability of going right has a Beta prior per class. The prior is worth ``STRENGTH`` rows, and
+    # its mean is the frequency of going right among the rows of all classes.
 
     partitions: Partitions
-    counts: Array
-    base: Array
+    counts: Array  # (class, partition, node): weights of the rows that stop in each node
+    base: Array  # sum of ``counts`` over classes
 
     def _table(self, less: float = 0.0) -> Array:
         classes, n, nodes = self.counts.shape
@@ -162,10 +153,8 @@ class PartitionTerm:
         return [*self._divided()]
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """Mean of ln p(leaf | c) - ln p(leaf), (row, class); ``places`` (row, partition) holds the rows' leaves.
-
-        If ``left`` is given (the labels of the learned rows), each row is left out of p(leaf | c) of its own class.
-        """
+        """Mean of ln p(leaf | c) - ln p(leaf), (row, class); ``places`` (row, partition) holds the rows' leaves."""
+        # If the labels of learned rows are given, each row is left out of p(leaf | c) of its own class.
         found = np.zeros((len(places), len(self.counts)))
         kept = self.counts.size <= KEPT or (left is None and len(places) <= FEW)
         for cut, part in self._parts if kept else self._divided():

@@ -56,13 +56,10 @@ origin. In 2,089 trials on twelve tables, the rule ended no search that had the 
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """The Laplace approximation: a Normal around the mode, and the log evidence (MacKay 2003, chapter 27).
-
-    ``factor`` is the Cholesky factor L of the precision L Lᵀ.
-    """
+    """The Laplace approximation: a Normal around the mode, and the log evidence (MacKay 2003, chapter 27)."""
 
     mode: Array
-    factor: Array
+    factor: Array  # Cholesky factor L of the precision L Lᵀ
     log_evidence: float
 
     def covariance(self) -> Array:
@@ -82,7 +79,7 @@ class Laplace:
 
 
 class NoModeError(RuntimeError):
-    """Newton's method did not converge, because log-likelihood terms or row weights are too extreme."""
+    """Error: Newton's method did not converge, because log-likelihood terms or row weights are too extreme."""
 
     def __init__(self, reason: str) -> None:
         text = "{reason}; rescale the weights of the rows if they are very large, or use {cure}"
@@ -93,16 +90,14 @@ def laplace(
     source: Source, layout: Layout, mean: Array, sd: Array, start: Array, enough: float = MODE, better: float = -np.inf,
     here: tuple[float, Array, Array] | None = None,
 ) -> Laplace:  # fmt: skip
-    """The Laplace approximation of the posterior under Normal(mean, sd) priors, by Newton's method.
-
-    Newton's method stops when the log posterior is within about ``enough`` / 2 nats of its maximum. The method also
-    stops early if the log evidence will almost certainly not exceed ``better``. ``here`` holds the :func:`derivatives`
-    at the point ``start``, if they are known.
-    """
+    """The Laplace approximation of the posterior of exponents under Normal(mean, sd) priors, by Newton's method."""
+    # here: the derivatives() at ``start``, if known
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
     for _ in range(STEPS):
         (step, factor, gain), log_evidence = _newton(here, mean, sd, place)
+        # Stop within about ``enough`` / 2 nats of the maximum, or if the log evidence will almost certainly not exceed
+        # ``better``.
         if gain < enough or log_evidence + CURVED + 3 * gain < better:
             return Laplace(place + step, np.tril(factor), log_evidence)
         # A difference within the rounding error of two nearly equal sums over all rows is not a decrease.
@@ -144,18 +139,10 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Draw the parameters from the posterior; also estimate the error of the Laplace approximation.
+    """Draw the parameters from the posterior, (draw, parameter).
 
-    If the Laplace approximation has an error of at most ``EXACT``, the draws are antithetic pairs from the
-    approximating Normal (Hammersley and Morton 1956). With a larger error, all draws are made by elliptical slice
-    sampling (Murray, Adams and MacKay 2010, and Nishihara, Murray and Adams 2014).
-
-    Returns
-    -------
-    array (draw, parameter)
-        The draws.
-    float
-        The error: the standard deviation, in nats, of ln(posterior density / Normal density).
+    The second result is the error of the Laplace approximation: the standard deviation, in nats, of ln(posterior
+    density / Normal density).
     """
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
     z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
@@ -164,6 +151,8 @@ def draws(
     for block, log_p in log_probabilities(source, layout, found.at(z)):
         heights, rows = heights + log_p.sum(0), rows + len(block.codes)
     off = float(heights[:n].std())
+    # Antithetic pairs from the approximating Normal (Hammersley and Morton 1956). With a larger error,
+    # all draws are made by elliptical slice sampling (Murray, Adams and MacKay 2010; Nishihara, Murray and Adams 2014).
     if off <= EXACT:
         return found.at(z[:n]), off
     # Chains start at the mode or at draws of the Normal, with weights posterior density / Normal density.
@@ -215,11 +204,8 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood of each parameter vector, (draw,), and the rows with an uncertain label.
-
-    A label is uncertain if its log p is below -``CERTAIN`` under any of the parameter vectors. If the rows with
-    uncertain labels take too much memory, return ``source`` (all rows).
-    """
+    """The log likelihood of each parameter vector, (draw,), and the rows whose label is uncertain under any vector."""
+    # If the uncertain rows take too much memory, return all rows.
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
         total += log_p.sum(0)
@@ -267,33 +253,24 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 
 @dataclass(frozen=True, eq=False)
 class LearnedExponents:
-    """The posterior of the exponents (powers of likelihoods) given the labels.
+    """The posterior of the exponents (powers of likelihoods) given the labels."""
 
-    ``names`` and ``groups`` describe the learned terms. ``scales`` holds the prior standard deviation of each group.
-    ``learned`` is the layout of the learned parameters. ``posterior`` is the Laplace approximation of the learned
-    parameters, or ``None`` for fixed exponents. ``off`` is the error of the Laplace approximation, in nats (see
-    :func:`draws`). ``points``, (draw, parameter), holds draws weighted by ``weights``, or one row of fixed exponents.
-
-    In a model average, ``average`` holds the weight of each model. The first model predicts the class frequencies,
-    because all its exponents are 0. The last model learns all terms, and ``posterior`` is the posterior of its
-    parameters. ``points`` holds the draws of all models, one model after another, in the order of ``average``. The
-    ratio of averaged to prior class probabilities is raised to ``power``. ``spreads`` holds one Normal distribution of
-    the parameters per model.
-    """
+    # In a model average, the first model predicts the class frequencies, because all its exponents are 0. The last
+    # model learns all terms, and ``posterior`` is the posterior of its parameters.
 
     spec: Exponents
     layout: Layout
     names: tuple[Any, ...]
     groups: tuple[Group, ...]
-    scales: dict[str, float]
-    learned: Layout
-    posterior: Laplace | None
-    points: Array
-    off: float
-    weights: Array
-    average: dict[str, float]
-    power: float = 1.0
-    spreads: tuple[Spread, ...] = ()
+    scales: dict[str, float]  # prior standard deviation of each group
+    learned: Layout  # layout of the learned parameters
+    posterior: Laplace | None  # of the learned parameters; ``None`` for fixed exponents
+    points: Array  # (draw, parameter): draws of all models in the order of ``average``, or one row of fixed exponents
+    off: float  # error of the Laplace approximation, in nats (see draws())
+    weights: Array  # weights of the draws
+    average: dict[str, float]  # weight of each model in a model average
+    power: float = 1.0  # power of the ratio of averaged to prior class probabilities
+    spreads: tuple[Spread, ...] = ()  # a Normal distribution of the parameters per model
 
     @classmethod
     def naive(cls, spec: Exponents, groups: Sequence[Group], names: Sequence[Any], n_classes: int) -> LearnedExponents:
@@ -305,9 +282,7 @@ class LearnedExponents:
         return cls(*shown, None, point[None], 0.0, np.ones(1), {}, 1.0, (Spread.at(point),))
 
     def fits(self, groups: Sequence[Group], n_classes: int, offsets: int, trees: bool, numbers: int) -> bool:
-        """Whether the exponents match these groups, this number of offsets per class, and this number of numeric
-        columns.
-        """
+        """Whether the exponents match these groups, and these numbers of offsets and numeric columns."""
         layout = every = Layout.of(groups, n_classes, offsets)
         if self.spec.average:
             every = layout.wider(trees, numbers)
@@ -333,12 +308,10 @@ class LearnedExponents:
         return mean, covariance
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
-        """Return a copy of this posterior in which the exponents are fixed at their posterior mode or mean.
-
-        The mode of a model average is the mode of the model that learns all terms.
-        """
+        """A copy of this posterior in which the exponents are fixed at their posterior mode or mean."""
         if point is None:
             return self
+        # The mode of a model average is the mode of the model that learns all terms.
         if point == "mode" and self.posterior is not None:
             return self.fixed(self.learned.within(self.posterior.mode, self.layout))
         return self.fixed(self.moments()[0])
@@ -348,11 +321,9 @@ class LearnedExponents:
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
     def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
-        """Starting point of the optimization, in the order of ``layout.relative``: the learned mode, if possible.
-
-        ``places``, (term,), holds the position of each term in the learned layout. A new term, which has the position
-        -1, starts at ``mean``. ``alike`` is True if both layouts have the same intervals and levels.
-        """
+        """Starting point of the optimization of exponents: the learned mode, and ``mean`` for new terms."""
+        # places, (term,): the position of each term in the learned layout, or -1; alike: whether intervals and levels
+        # are the same
         found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
         found[here] = self.learned.relative.narrowed(old)[there]
@@ -361,10 +332,7 @@ class LearnedExponents:
     def near(
         self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
     ) -> tuple[Array, Array]:
-        """The mean and precision matrix from which :func:`~bayesnb.dependence.scores.nearest` starts its optimization.
-
-        Parameters are in the order of ``layout``.
-        """
+        """Mean and precision matrix from which the optimization of the variational Gaussian of the exponents starts."""
         (here, there), (old, found) = self._shared(layout, places, alike), self._informed
         mean, precision = mean.copy(), precision.copy()
         mean[here] = old[there]
@@ -405,7 +373,7 @@ class LearnedExponents:
 
     @property
     def members(self) -> list[slice]:
-        """For each model of a model average, the slice of its rows in ``points``; without an average, one slice."""
+        """For each model of a model average, the slice of its draws in ``points``; without an average, one slice."""
         if not self.average:
             return [slice(None)]
         sizes = [self.spec.draws if each.root.shape[1] else 1 for each in self.spreads]
@@ -465,11 +433,8 @@ class LearnedExponents:
         return replace(self, layout=layout, learned=learned, posterior=posterior, points=points, spreads=tuple(spreads))
 
     def log_proba(self, terms: Array, offset: Array, alike: Array) -> Array:
-        """log p(c | x), (row, class), averaged over the posterior of the exponents.
-
-        ``terms``, (row, class, term), are the log-likelihood terms of new or left-out rows. ``offset``, (row, class),
-        is log p(c | D).
-        """
+        """log p(c | x), (row, class), averaged over the posterior of the exponents."""
+        # terms, (row, class, term); offset, (row, class): log p(c | D)
         found = np.empty(offset.shape)
 
         def part(cut: slice, found: Array) -> None:
@@ -488,15 +453,13 @@ class LearnedExponents:
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean.
 
-        A positive log Bayes factor favours an exponent that differs from the prior mean. The Bayes factor is the
-        Savage-Dickey ratio (Dickey 1971): prior density over posterior density at the prior mean.
-
         In a model average, the table shows the exponents of the model that learns all terms.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.largest.moments()
         mean, sd = mean[:n], np.sqrt(np.diag(covariance)[:n])
         half = ndtri(0.5 + level / 2) * sd
+        # The Savage-Dickey ratio (Dickey 1971): prior density over posterior density at the prior mean.
         against = np.log(sd / prior_sd[:n]) + 0.5 * ((mean - prior_mean[:n]) / sd) ** 2
         columns = {"mean": mean, "sd": sd, "lower": mean - half, "upper": mean + half, "log_bayes_factor": against}
         # A name of two columns is joined, because an index of pairs would have two levels.
@@ -512,16 +475,13 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
 
 
 def tempered(log_p: Array, power: float, log_prior: Array) -> Array:
-    """Raise the ratio of posterior to prior class probabilities to a power: prior × (posterior / prior)^power.
-
-    All class probabilities are given as logarithms, (…, class). The resulting probabilities sum to 1 per row, even if
-    those in ``log_prior`` do not.
-    """
+    """Raise the ratio of posterior to prior class probabilities to a power; all arrays are logarithms, (…, class)."""
     if power == 1.0:
         return log_p
     with np.errstate(invalid="ignore"):
         found = power * log_p + (1 - power) * log_prior
     # A class that is impossible under the prior or the data stays impossible.
+    # The probabilities sum to 1 per row, even if those in ``log_prior`` do not.
     return normalize(np.where(np.isneginf(log_p), log_p, found))
 
 
@@ -529,18 +489,10 @@ def learn_exponents(
     spec: Exponents, source: Source, groups: Sequence[Group], names: Sequence[Any], sample: Rows | None = None,
     cells: int = 0, numbers: int = 0, before: tuple[LearnedExponents, Array, bool] | None = None,
 ) -> LearnedExponents:  # fmt: skip
-    """Learn the exponents under the priors in the settings ``spec``.
-
-    Each call of ``source`` returns all blocks of :class:`Rows`, with leave-one-out terms. ``sample`` is a random sample
-    of the rows, to choose prior standard deviations and a starting point. ``before`` holds an earlier posterior from
-    more rows, the earlier position of each term (-1 if new), and whether the intervals and levels are the same. If
-    ``before`` is given, prior standard deviations are chosen approximately, and no draws are kept.
-
-    Raises
-    ------
-    NoExponentsError
-        If a term is not finite, for example under a prior that gives a level the probability 0.
-    """
+    """Learn the exponents from blocks of :class:`Rows` with leave-one-out terms, under the priors in ``spec``."""
+    # sample: a random sample of the rows, to choose prior standard deviations and a starting point. before: an earlier
+    # posterior from more rows, the earlier position of each term (-1 if new), and whether the intervals and levels are
+    # the same; with it, prior standard deviations are chosen approximately, and no draws are kept.
     few: Source = source if sample is None else lambda: [sample]
     whole = Layout.of(groups, _classes(few, names), cells, numbers)
     layout = whole.relative

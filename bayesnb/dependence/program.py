@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """A PyMC model of the exponents; ``learned`` holds their prior, and ``rows`` the terms that they multiply.
-
-    The variables have the same names as in :func:`bayesnb.inference.sample_posterior.sample_posterior`. The terms are
-    fixed data.
-    """
+    """A PyMC model of the exponents; ``learned`` holds their prior, and ``rows`` the terms that they multiply."""
+    # The variables have the same names as in sample_posterior().
     import pymc as pm
     from pytensor import tensor as pt
 
@@ -108,10 +105,7 @@ class Verdict:
 def verify(
     rows: Rows, learned: LearnedExponents, classes: Sequence[Any], cells: Sequence[str], **sampler: Any
 ) -> Verdict:
-    """Sample the exponents with NUTS, given the same rows, and compare with the learned exponents.
-
-    ``sampler`` holds the settings of NUTS: ``draws``, ``tune``, ``chains``, ``random_seed`` and ``target_accept``.
-    """
+    """Sample the exponents with NUTS, given the same rows, and compare the draws with the learned exponents."""
     from arviz_stats.base import array_stats
 
     learned = learned.largest

@@ -1,8 +1,6 @@
 """Class probabilities averaged over a Normal distribution of the exponents (powers of likelihoods).
 
-The log-odds of the classes are linear in the exponents, so the log-odds have a Normal distribution, too. The mean class
-probabilities of K classes are an integral over K - 1 dimensions. No result depends on the order of rows, terms or
-classes.
+No result depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -52,41 +50,30 @@ FEW = 6
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A Normal distribution of the parameters, with its weight in a model average.
-
-    The covariance matrix is ``root @ root.T``. The array ``root`` is (parameter, rank); rank 0 means fixed parameters.
-    """
+    """A Normal distribution of the parameters, with its weight in a model average."""
 
     weight: float
     mean: Array
-    root: Array
+    root: Array  # (parameter, rank): the covariance matrix is root @ root.T; rank 0 means fixed parameters
 
     @classmethod
     def at(cls, point: Array) -> Spread:
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """Convert parameters from one layout (``own``) to another (``other``), which begins with the same terms.
-
-        Parameters that the layout ``own`` lacks are 0.
-        """
+        """Convert parameters from the layout ``own`` to the layout ``other``; parameters that ``own`` lacks are 0."""
         return Spread(self.weight, own.within(self.mean, other), np.ascontiguousarray(own.within(self.root.T, other).T))
 
     def draws(self, z: Array) -> Array:
-        """Convert standard Normal numbers ``z`` to draws, (draw, parameter).
-
-        The columns of ``z`` belong to the parameters in ascending order of ``mean``.
-        """
+        """Convert standard Normal numbers ``z`` to draws of the parameters, (draw, parameter)."""
+        # The columns of ``z`` belong to the parameters in ascending order of ``mean``.
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
         return self.mean + found
 
     def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Array) -> Array:
-        """log p(c | x), (row, class), averaged over the parameters.
-
-        ``terms``, ``offset`` and ``alike`` are as in ``likelihood.log_joint``.
-        """
+        """log p(c | x), (row, class), averaged over the Normal distribution of the parameters."""
         if not self.root.shape[1]:
             exponents = layout.exponents(self.mean)[None]
             return likelihood.log_posterior_of_classes(terms, offset, exponents, alike)[..., 0].T
@@ -99,11 +86,9 @@ class Spread:
         return slices(rows, max(16, likelihood.NUMBERS // max(1, layout.classes * max(points, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, alike: Array) -> tuple[Array, Array]:
-        """Mean (row, class) and covariance (row, class, class) of log p(c, x).
-
-        ``terms`` holds the covariates with a value per class, (row, class, term), and ``alike`` those with one value
-        for all classes, (row, covariate).
-        """
+        """Mean (row, class) and covariance (row, class, class) of log p(c, x) over the Normal of the parameters."""
+        # terms: covariates with a value per class, (row, class, term); alike: with one value for all classes, (row,
+        # covariate)
         n, rank, v = layout.terms, self.root.shape[1], layout.exponents(self.mean)
         mean = offset + (np.vecdot(terms, v[:, :n]) + alike @ v[:, n:].T)
         own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
@@ -127,6 +112,8 @@ def _past_zeros(root: Array) -> slice:
 
 def averaged(mean: Array, covariance: Array) -> Array:
     """The log of the mean class probabilities, (row, class), if the log-odds are Normal."""
+    # The log-odds of K classes are linear in the exponents, so they are Normal, too. The means are integrals over K - 1
+    # dimensions.
     if mean.shape[1] == 2:
         center, sd = _log_odds(mean, covariance)
         return np.column_stack([_log_mean_logistic(-center, sd), _log_mean_logistic(center, sd)])
@@ -207,13 +194,10 @@ LARGE = 300.0
 
 
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array, Array | None]:
-    """Class probabilities at quadrature nodes.
-
-    Return p (class, row, node), the weight of each node, and the log scale of p (row, class). The classes in p are
-    sorted by the moments of their scores. Also return the permutation that restores their order. The last result, (row,
-    class, class), holds weights for averaging the probabilities of classes with equal moments; ``None`` if there are no
-    such classes.
-    """
+    """Class probabilities p at quadrature nodes, (class, row, node); node weights; the log scale of p, (row, class)."""
+    # The classes in p are sorted by the moments of their scores; the fourth result is the permutation that restores the
+    # order of the classes. The last result, (row, class, class), holds weights for averaging the probabilities of
+    # classes with equal moments; ``None`` if there are no such classes.
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
     # Classes whose scores have equal moments must get equal probabilities, so these are averaged.
@@ -389,11 +373,9 @@ def _expected_of_log_odds(source: Source, spread: Spread) -> tuple[Array, Array]
 
 
 def nearest(source: Source, layout: Layout, mean: Array, sd: Array, center: Array, precision: Array) -> Spread:
-    """The variational Gaussian: the Normal closest to the posterior, by the divergence KL(Normal | posterior).
-
-    The search is Newton's method, with derivatives averaged over the current Normal (Opper and Archambeau 2009). The
-    first Normal has the mean ``center`` and the precision matrix ``precision``.
-    """
+    """The variational Gaussian: the Normal closest to the posterior, by the divergence KL(Normal | posterior)."""
+    # Newton's method, with derivatives averaged over the current Normal (Opper and Archambeau 2009). The first Normal
+    # has the mean ``center`` and the precision matrix ``precision``.
     factor, root = _inverse_root(precision)
     size, last = 0.5, np.inf
     for step in range(1, MOST + 1):

@@ -1,7 +1,6 @@
-"""Terms of the log predictive density, which exponents multiply, and their exact leave-one-out values.
+"""Log-likelihood terms, which exponents multiply, and their exact leave-one-out values.
 
-The *terms* of naive Bayes are ln p(x_j | c, D), one per column j (``model.pieces``). A :class:`TermSet` adds further
-terms.
+The *terms* of naive Bayes are ln p(x_j | c, D), one per column j; a :class:`TermSet` adds further terms.
 """
 
 from __future__ import annotations
@@ -110,7 +109,8 @@ class TermSet:
         return tuple((shapes and shapes.table(n), own) for n, own in zip(less, pairs, strict=True))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The groups of learned exponents, in the order of the terms. The exponent of classification trees is fixed."""
+        """The groups of terms with learned exponents, in the order of the terms."""
+        # The exponent of classification trees is fixed.
         by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
@@ -168,11 +168,9 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """All log-likelihood terms except those of naive Bayes, (row, class, term); missing values contribute 0.
-
-        For learned rows, ``which`` holds their labels; for new rows, ``which`` is the number of rows. The terms of a
-        learned row for its own class are computed without the row.
-        """
+        """All log-likelihood terms except those of naive Bayes, (row, class, term); missing values contribute 0."""
+        # which: the labels of learned rows, or the number of new rows. The terms of a learned row for its own class are
+        # computed without the row.
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
         codes = cells.grid.codes(data, n)
@@ -204,12 +202,10 @@ class TermSet:
 def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
-    """All log-likelihood terms that exponents multiply, (row, class, term), with column parameters integrated out.
-
-    If all columns share one exponent, the terms of the columns are summed.
-    """
+    """All log-likelihood terms that exponents multiply, (row, class, term), with column parameters integrated out."""
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
+        # All columns share one exponent, so their terms are summed.
         total = posterior.log_predictive_features(data, n)
         if left is not None:
             posterior.leave_out(total, data, left)
@@ -219,7 +215,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """Join the terms that exponents multiply: those of naive Bayes (``columns``) and those added to it (``beside``)."""
+    """Join the log-likelihood terms that exponents multiply: those of naive Bayes, and those added to it."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

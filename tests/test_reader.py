@@ -204,6 +204,28 @@ def test_titles_above_the_header_of_a_sheet_are_left_out_and_inspect_says_so(tmp
 
 
 @pytest.mark.usefixtures("few_drawn_labels", "few_drawn_rows")
+def test_inspect_asks_whether_whole_numbers_typed_as_text_in_a_sheet_are_codes(tmp_path, capsys):
+    rows = [[f"{11 + k % 7}", 11 + k % 7, f"{k / 8:g}", f"{k + 1000}", "ab"[k % 3 == 0]] for k in range(100)]
+    path = sheet(tmp_path / "t.xlsx", ["variety", "typed", "length", "id", "y"], *rows)
+    said = " ".join(run(capsys, "inspect", path, "--target", "y")[1].split())
+    asked = "whole numbers, typed as text in the sheet and read as numbers. If they are codes: --feature variety=categ"
+    assert asked in said
+    assert said.count("typed as text") == 1
+    said = " ".join(run(capsys, "inspect", path, "--target", "y", "--feature", "variety=categorical")[1].split())
+    assert "typed as text" not in said
+    # New rows of another kind of file are read as the model has learned the column.
+    frame = pd.DataFrame(rows, columns=["variety", "typed", "length", "id", "y"])
+    frame.drop(columns="y").to_parquet(tmp_path / "t.parquet")
+    for families in ([], ["--feature", "variety=categorical"]):
+        fit = ("fit", path, "--target", "y", "--drop", "id", "--dependence", "none", *families, "--force")
+        assert run(capsys, *fit, "-o", tmp_path / "m.bayesnb")[0] == 0
+        both = [
+            run(capsys, "predict", tmp_path / "m.bayesnb", new, "-o", "-") for new in (path, tmp_path / "t.parquet")
+        ]
+        assert both[0][:2] == both[1][:2]
+        assert both[0][0] == 0
+
+
 def test_commands_name_the_other_sheets_of_a_workbook_once_unless_the_sheet_is_named(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [[k % 7, "yes" if k % 3 else "no"] for k in range(40)]

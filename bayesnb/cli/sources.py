@@ -184,9 +184,14 @@ class Opened:
         stated = () if file is None else (*file.format.na, *file.format.keep_na)
         # A stated marker answers for the other classes too.
         classes_known = any(mark.startswith(f"{target}=") for mark in stated)
+        every = findings.examine(frame, target, rows, layouts, marks=self.marks)
+        typed = {name for sheet in (file.sheets if file is not None else ()) for name in sheet.coded}
+        coded = (typed & {*frame.select_dtypes("number")}) - {target, *(remark.column for remark in every)}
+        said = "whole numbers, typed as text in the sheet and read as numbers. If they are codes: {cure}"
+        every += [findings.Remark.of_family(name, "Categorical", said, asks=True) for name in frame if name in coded]
         found = [
             self.settings.fitting(remark)
-            for remark in findings.examine(frame, target, rows, layouts, marks=self.marks)
+            for remark in every
             if not (remark.mark and classes_known and remark.column == target) and not self.settings.follow(remark)
         ]
         return [*found, *([] if weight is None else findings.copies_by_weight(frame, weight))]

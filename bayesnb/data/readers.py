@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -45,6 +45,7 @@ class Sheet:
     titles: int  # Number of rows above the header.
     empty: int  # Number of formulas without a stored value.
     marks: Marks  # The decimal marks that the texts need.
+    coded: tuple[str, ...]  # Names of columns whose cells are whole numbers typed as text, many of them equal.
     text: Path  # A CSV file with the cells.
 
     @property
@@ -342,9 +343,14 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     before = names[: names.index(title)] if wanted is None else []
     others = tuple(other for other in names if other != title)
     # Typed numbers do not tell the mark of texts.
-    columns = zip(*rows[titles + 1 :], strict=True)
+    columns = [[cell for cell in column if cell != ""] for column in zip(*rows[titles + 1 :], strict=True)]
     marks = marks_among([cell for cell in column if isinstance(cell, str)] for column in columns)
-    return Sheet(title, others, tuple(before), titles, _without_value(file, title), marks, text)
+    coded = tuple(str(name) for name, cells in zip(*rows[titles : titles + 1], columns, strict=False) if _coded(cells))
+    return Sheet(title, others, tuple(before), titles, _without_value(file, title), marks, coded, text)
+
+
+def _coded(cells: Sequence[Any]) -> bool:
+    return all(isinstance(cell, str) and cell.isdecimal() for cell in cells) and 2 * len({*cells}) < len(cells)
 
 
 def _written(column: pd.Series, text: Collection[str]) -> pd.Series:

@@ -146,6 +146,18 @@ def test_scores_do_not_depend_on_names_types_units_and_columns_that_say_nothing(
     np.testing.assert_allclose(scores(X, np.array(["z", "b"])[codes]), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_intervals_of_scores_depend_neither_on_the_order_of_rows_nor_on_names_of_classes(cv):
+    X, y = nb.datasets.penguins()
+    X, y = X[::5], y[::5]
+    names = {"Adelie": "z", "Chinstrap": "y", "Gentoo": "x"}
+    one, turned, renamed = (
+        scorecard(nb.BayesianNB(), X_, y_, cv=cv).table for X_, y_ in ((X, y), (X[::-1], y[::-1]), (X, y.map(names)))
+    )
+    pd.testing.assert_frame_equal(one, turned, rtol=1e-9)
+    pd.testing.assert_frame_equal(one, renamed, rtol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_answers_from_random_tables_labels_and_rows_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(0)

@@ -303,24 +303,26 @@ def scorecard_of(
     # DeLong, DeLong and Clarke-Pearson (1988) as slopes. An interval always includes its score.
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
-    # So that intervals do not depend on the order of the rows.
-    order = np.lexsort((*log_joint.T, codes))
-    log_joint, codes = log_joint[order], codes[order]
-    log_proba = scoring.log_proba_of(log_joint)
+    # So that intervals do not depend on the order of the rows, nor on the names of the classes.
+    n_rows, log_proba = np.bincount(codes, minlength=len(classes)), scoring.log_proba_of(log_joint)
+    turn = np.lexsort((np.exp(log_proba).sum(axis=0), n_rows))
+    log_turned, turned = log_proba[:, turn], np.argsort(turn)[codes]
+    order = np.lexsort((*log_turned.T, turned))
+    log_joint, codes, log_proba = log_joint[order], codes[order], log_proba[order]
+    log_turned, turned = log_turned[order], turned[order]
     guess = scoring.guesses(log_proba)
-    n_rows = np.bincount(codes, minlength=len(classes))
     hits = np.bincount(codes[guess == codes], minlength=len(classes))
     value = scoring.scores(log_joint, codes)
-    k, n = hits[n_rows > 0], n_rows[n_rows > 0]
+    k, n = (each[turn][n_rows[turn] > 0] for each in (hits, n_rows))
     # Draws of the mean recall over the classes that have rows; each recall has a Beta posterior (Jeffreys prior).
     recalls = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
     ends = {
         "accuracy": scoring.share_interval(hits.sum(), len(codes), share),
         "balanced_accuracy": _ends(recalls, share),
     }
-    ends |= _bootstrapped(log_proba, codes, share, rng)
+    ends |= _bootstrapped(log_turned, turned, share, rng)
     gain = ends.pop("gain")
-    claimed = _claimed(log_proba, rng)
+    claimed = _claimed(log_turned, rng)
     lower, upper = ({name: pick(ends[name][k], value[name]) for name in SCORES} for k, pick in enumerate((min, max)))
     # ``claimed`` is the calibration error that chance alone explains on average; twice as much is rare.
     lower["ece"] = max(0.0, min(lower["ece"], value["ece"] - 2 * claimed["ece"]))
@@ -382,7 +384,7 @@ def _widened(value: float, drawn: Array, prob: float) -> tuple[float, float]:
     # lower end is reflected at the value, as in the basic bootstrap (Davison and Hinkley 1997, section 5.2). The upper
     # end is not, so the interval is rather too wide.
     lower, upper = _ends(drawn, prob)
-    return max(0.0, 2 * value - upper), max(upper, 2 * value - lower)
+    return max(0.0, 2 * value - upper), min(1.0, max(upper, 2 * value - lower))
 
 
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Convert any table to encoded columns, and a large table to sufficient statistics.
-
-``CONTRIBUTING.md`` lists the layers of this folder.
-"""
+"""Convert any table to encoded columns, and a large table to sufficient statistics."""
 
 import lazy_loader
 

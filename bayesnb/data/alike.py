@@ -1,8 +1,4 @@
-"""Reconcile the families of columns in two summaries or models.
-
-A column with values in only one summary gets the family from this summary. A column of 0 and 1 can later become a
-column of numbers, because the counts of 0 and 1 determine every sum over the column's values.
-"""
+"""Reconcile the families of columns in two summaries or models."""
 
 from __future__ import annotations
 
@@ -28,11 +24,12 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(one: Any, other: Any) -> tuple[Any, Any]:
-    """Give each column the same family in two summaries or models. Raise an error if no family fits both."""
+    """Give each column the same family in two summaries or models, or raise an error if no family fits both."""
     a, b = ((each.schema, each.statistics) for each in (one, other))
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
     for column, kind in _kinds(*b).items():
+        # The counts of 0 and 1 determine every sum over values, so a column of 0 and 1 can become a column of numbers.
         kinds[column] = max(kinds.get(column, kind), kind, key=OF_NUMBERS.index)
     a, b = _arranged(*a, kinds), _arranged(*b, kinds)
     for name, mine in a[0].features.items():

@@ -174,11 +174,8 @@ def labelled(text: str) -> Measured | None:
 
 
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
-    """Whether texts may be codes such as A12: letters and digits are adjacent, and no number has thousands separators.
-
-    If nearly every row has a different text (``identifying``), texts are codes unless a text has a point, comma
-    or apostrophe between digits.
-    """
+    """Whether texts may be codes such as A12 rather than numbers; ``identifying``: whether nearly all rows differ."""
+    # Codes have adjacent letters and digits, and no thousands separators.
     if any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts):
         return not any(re.search(r"\d[.,'’]\d{3}(?!\d)", text) for text in texts)
     return identifying and not any(re.search(r"\d[.,'’]\d", text) for text in texts)
@@ -191,14 +188,12 @@ def unit_of(cell: Any) -> str:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Count texts by unit ("" for no unit). Return {} unless all texts are numbers or bounds ("<5").
-
-    Unusual units, such as "/=", are allowed if there are at most three units and :func:`may_be_codes` is false.
-    """
+    """Count texts by unit ("" for no unit); {} unless all texts are numbers or bounds ("<5")."""
     texts = [*texts]
     cells = [measured(text) for text in texts]
     if not any(cell is None or any(map(str.isdigit, cell.unit)) for cell in cells):
         return Counter(cell.unit for cell in cells if cell is not None)
+    # Unusual units, such as "/=", are allowed if they are few.
     units = Counter(cell and cell.unit for cell in map(labelled, texts))
     return {} if None in units or len(units) > 3 or may_be_codes(texts, True) else units
 
@@ -210,12 +205,10 @@ def of_one_currency(units: Collection[str]) -> bool:
 
 
 def money_in(texts: Collection[str], plain: bool) -> dict[str, float]:
-    """Map amounts of money to numbers, if some amounts name one currency, and all other amounts have no unit.
-
-    Return {} for other texts, or if the decimal mark is ambiguous. ``plain``: whether the column also holds numbers.
-    """
+    """Map amounts of money in one currency to numbers; {} for other texts, or if the decimal mark is ambiguous."""
     cells = {text: measured(text) for text in texts}
     held = {text: cell for text, cell in cells.items() if cell is not None and not cell.bound}
+    # If the column also holds numbers (``plain``), these have no unit.
     units = {cell.unit for cell in held.values()} | ({""} if plain else set())
     if len(held) < len(cells) or len(units) < 2 or not of_one_currency(units):
         return {}
@@ -231,12 +224,12 @@ def decimal_of(texts: Iterable[str]) -> str:
 
 
 class Marks(NamedTuple):
-    """The decimal marks of a table, in columns with more than ten different texts (``needed``) and in others (``few``).
-
-    In a column with at most ten different texts, "1,2" may be a list of two choices. Therefore, such columns can rule
-    out a decimal mark, but cannot settle it by themselves.
+    """The decimal marks in the columns of a table that have more than ten different texts (``needed``), and in others
+    (``few``).
     """
 
+    # In a column with at most ten different texts, "1,2" may be a list of two choices. Therefore, such columns can rule
+    # out a decimal mark, but cannot settle it by themselves.
     needed: frozenset[str]
     few: frozenset[str]
 
@@ -251,24 +244,20 @@ MOST_SEEN = 1000
 
 
 def marks_among(columns: Iterable[Iterable[str]]) -> Marks:
-    """The decimal marks that the numbers in the texts of columns need.
-
-    The rule is the same for data frames and files. Only columns in which more than four fifths of the texts are numbers
-    (perhaps with a unit) are used. A mark must occur in a text: groups of digits without the mark, such as
-    192.168.100.101, may be an address.
-    """
+    """The decimal marks in those columns of texts in which more than four fifths of the texts are numbers."""
     found: tuple[set[str], set[str]] = set(), set()
     for column in columns:
         texts = sorted({text for text in map(str.strip, column) if text.lower() not in GAPS})[:MOST_SEEN]
         cells = [(text, cell) for text in texts if (cell := measured(text)) is not None]
         if len(cells) > 0.8 * len(texts):
             marks = ((text, *cell.values) for text, cell in cells if len(cell.values) == 1)
+            # A mark must occur in a text: groups of digits without it, such as 192.168.100.101, may be an address.
             found[len(texts) <= 10].update(mark for text, mark in marks if mark in text)
     return Marks(*map(frozenset, found))
 
 
 def number_in(text: str, decimal: str = ".") -> str:
-    """Reformat the number in a text: "1.234,50 €" becomes "1234.5". Return "" for ambiguous or long numbers."""
+    """Reformat the number in a text, such as "1.234,50 €" to "1234.5"; "" for ambiguous or long numbers."""
     values = {*found.values.values()} if (found := measured(text)) and not found.bound else set()
     value = values.pop() if len(values) == 1 else nan
     plain = isfinite(value) and float(number := f"{value:.15g}") == value

@@ -95,17 +95,8 @@ class FamilyChoice:
 def chosen(
     table: Table, target: Target, weight: Array, features: Any, settings: EstimatorParameters
 ) -> tuple[Any, Reasons]:
-    """From the labelled rows, choose the family of each column that is specified as "best".
-
-    Returns
-    -------
-    features : as in :class:`bayesnb.BayesianNB`, or {column: family}
-    reasons : {column: {"origin": reason, "tried": candidates}}
-
-    Raises
-    ------
-    ValueError
-        If a column cannot be read by any candidate, or if no row has a label.
+    """Choose the family of each column that is specified as "best"; return all specifications, and the reasons by
+    column.
     """
     asked = {entry.key: entry for entry in entries(features) if isinstance(entry.spec, BestFamily)}
     if not asked:
@@ -206,7 +197,7 @@ def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) ->
 
 
 def log_scores(total: Array, labels: Labels) -> Array:
-    """log p(true class | row), in nats, (row,). The array ``total`` (row, class) holds log p(row, class)."""
+    """log p(true class | row), (row,), from log p(row, class), (row, class)."""
     return log_softmax(total, axis=1)[np.arange(len(labels)), labels.codes]
 
 

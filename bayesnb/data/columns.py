@@ -1,7 +1,4 @@
-"""Convert one column of a table to numbers or codes.
-
-None, NaN, NaT, pd.NA and null are all missing values.
-"""
+"""Convert one column of a table to numbers or codes; None, NaN, NaT, pd.NA and null are missing values."""
 
 from __future__ import annotations
 
@@ -33,14 +30,11 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a table: ``values`` (row,), a pandas Series or an array.
-
-    If ``declares`` is true, each category of a pandas categorical is a level, even if no row has this category.
-    """
+    """One column of a table, as a pandas Series or an array (row,)."""
 
     name: Any
     values: Any
-    declares: bool = True
+    declares: bool = True  # Whether each category of a pandas categorical is a level, even if no row has it.
 
     def __post_init__(self) -> None:
         # The intervals of pandas.cut are levels.
@@ -96,7 +90,7 @@ class Column:
         return "nothing" if kind == "empty" else "number"
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels in order: as declared by an ordered type, or sorted by number. Other columns raise an error."""
+        """The levels of the column in the order of its ordered type, or sorted by number."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -263,11 +257,9 @@ def to_mend(column: Any, text: Any, among_floats: bool = False) -> str | Message
 def culprit(
     column: Any, texts: Sequence[str], alone: bool = False, among: Sequence[str] = ()
 ) -> tuple[str, str | Message]:
-    """The text that keeps a column from being read as numbers, and advice on this text.
-
-    Numbers in the advice have the decimal mark of the cells. If ``among`` (all cells of the column) is given, numbers
-    in the advice for Python have a point.
-    """
+    """The text that keeps a column from being read as numbers, and advice on this text."""
+    # Numbers in the advice have the decimal mark of the cells. If all cells (``among``) are given, numbers in advice
+    # for Python have a point.
     decimal = amounts.decimal_of(among or texts)
 
     def write(text: str, then: str = "", percent: bool = False) -> Message | str:
@@ -297,11 +289,8 @@ def culprit(
 
 
 def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple[str, dict[str, Any]]:
-    """Advice on texts in a column that must hold numbers: a message template, and the values to insert.
-
-    ``odd`` is one of the texts, and ``write`` is the advice on this text. If the texts are numbers with one unit and
-    one decimal mark, or markers of missing cells, the advice is how to read the numbers.
-    """
+    """Advice on texts in a column that must hold numbers: a message template, and the values to insert."""
+    # ``odd`` is one of the texts, and ``write`` is the advice on this text alone.
     marks = sorted({text for text in texts if text.strip().lower() in {*amounts.GAPS, *amounts.MARKS}})
     numbers = {text.strip(): amounts.measured(text) for text in {*texts} - {*marks}}
     cells = [cell for cell in numbers.values() if cell is not None and not cell.bound]
@@ -496,4 +485,6 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing. This is a ``TypeError``, as in scikit-learn."""
+    """A cell is neither a string nor a number nor missing."""
+
+    # This is a ``TypeError``, as in scikit-learn.

@@ -1,8 +1,4 @@
-"""Read CSV files as Arrow batches.
-
-See ``docs/how-to/big-tables.md`` for numbers and missing values. Only double quotes enclose a cell. If all cells of the
-first row are text, the row is a header, unless most of these texts recur in later rows.
-"""
+"""Read CSV files as Arrow batches."""
 
 from __future__ import annotations
 
@@ -116,13 +112,7 @@ class CsvLayout:
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
-    """Detect the layout of a CSV file, and the types that fit each column.
-
-    Raises
-    ------
-    ValueError
-        If the file is not CSV.
-    """
+    """Detect the layout of a CSV file, and the types that fit each column."""
     file, failure = space.plain(file), None
     with _about(name):
         told = format.encoding or decoding.encoding_of(file)
@@ -505,7 +495,8 @@ def _text(value: Any) -> str:
 
 
 def _path(file: Path) -> str:
-    """The path as an SQL literal. Wildcards are escaped, because DuckDB reads paths as globs."""
+    """The path as an SQL literal, with escaped wildcards."""
+    # DuckDB reads paths as globs.
     return _text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
 
 

@@ -67,15 +67,7 @@ def encoding_of(file: Path) -> str | None:
 
 
 def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
-    """Return the path of the file, or of a UTF-8 copy if the file has another encoding.
-
-    Raises
-    ------
-    UnicodeError
-        If the file does not have this encoding.
-    ValueError
-        If Python does not know the encoding.
-    """
+    """Return the path of the file, or of a UTF-8 copy if the file has another encoding."""
     try:
         known = codecs.lookup(encoding)
     except LookupError as error:

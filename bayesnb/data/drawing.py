@@ -61,7 +61,9 @@ def cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Compute a pseudo-random number for each row from the row's key. Rows with equal keys get different numbers."""
+    """A pseudo-random number for each row, computed from the row's key so that rows with equal keys get different
+    numbers.
+    """
 
     # The number of a row is a hash of its key and of the number of earlier rows with this key.
 

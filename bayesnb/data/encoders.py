@@ -1,7 +1,4 @@
-"""Encode columns as arrays of numbers or codes.
-
-A missing cell is NaN in a column of numbers, and -1 in a column of codes.
-"""
+"""Encode columns as arrays of numbers, with NaN for missing cells, or of codes, with -1 for missing cells."""
 
 from __future__ import annotations
 
@@ -82,25 +79,18 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One feature of the model.
+    """One feature of the model: the columns that it reads, and their family."""
 
-    ``columns`` holds the columns that the feature reads, or the words of a text column. ``source`` holds the columns of
-    the table, if they differ from ``columns``. ``declared`` holds, for each column of a categorical type, the levels
-    that the type lists. ``kinds`` holds the kind of each column's values, such as text, in the first table with the
-    column. ``cuts`` holds the intervals of binned columns. ``tried`` holds the name, log evidence and log score of each
-    candidate family.
-    """
-
-    columns: Names
+    columns: Names  # The columns that the feature reads, or the words of a text column.
     family: Family
     origin: Origin
     levels: tuple[Names, ...] | None = None
-    kinds: tuple[Kind, ...] = ()
-    cuts: tuple[Binned, ...] | None = None
-    tried: tuple[tuple[str, float, float], ...] = ()
-    source: Names = ()
+    kinds: tuple[Kind, ...] = ()  # The kind of each column's values, such as text, in the first table with the column.
+    cuts: tuple[Binned, ...] | None = None  # The intervals of binned columns.
+    tried: tuple[tuple[str, float, float], ...] = ()  # The name, log evidence and log score of each candidate family.
+    source: Names = ()  # The columns of the table, if they differ from ``columns``.
     text: Text | None = None
-    declared: tuple[Names, ...] = ()
+    declared: tuple[Names, ...] = ()  # The levels that each column's categorical type lists.
 
     @property
     def guessed(self) -> bool:
@@ -117,7 +107,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """The names of the columns. Words have the name of their text column."""
+        """The names of the columns of the table that this feature reads."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -373,11 +363,7 @@ def require_one_kind(name: Any, before: Kind, now: Kind, column: Column | None =
 
 
 def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
-    """Check the numbers of a dense or sparse table.
-
-    Numbers outside the support of the family raise ``ValueError``. If the family was chosen from the first rows and
-    ``unseen`` is "missing" or "new", such numbers become NaN.
-    """
+    """Check that the numbers of a dense or sparse table are in the support of the feature's family."""
     support, accepts = feature.family.support, feature.family.accepts
     of_numbers = support.kind in NUMBERS
     if sparse.issparse(x):
@@ -388,6 +374,7 @@ def validated(feature: Feature, x: Any, unseen: UnseenPolicy | None) -> Any:
             row = int(np.searchsorted(x.indptr, at, side="right")) - 1
             _refuse(feature, x.indices[at], row, x.data[at], " of the sparse matrix")
         return x
+    # If the family was chosen from the first rows, later numbers outside its support are missing values.
     if unseen in ("missing", "new") and feature.guessed:
         x = np.where(feature.impossible(x), np.nan, x)
     if of_numbers:

@@ -61,14 +61,12 @@ def summary(
     model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None,
     again: Callable[[], Iterable[Table]] | None = None, marks: Callable[[], Marks] | None = None,
 ) -> Summary:  # fmt: skip
-    """Summarise a table; ``target=None`` puts all rows into one class.
-
-    The function ``again``, if given, reads the table a second time, to find the row that caused an error. The function
-    ``marks``, if given, returns the decimal marks that the texts of a file need.
-    """
+    """Summarise a table; ``target=None`` puts all rows into one class."""
     if isinstance(source, str | os.PathLike):
         file = source = readers.Source.of(source)
         again, marks = lambda: frames(file)[0], lambda: file.marks
+    # ``again`` reads the table a second time, to find the row that caused an error; ``marks`` returns the decimal marks
+    # that the texts of a file need.
     reading = PartSummarizer.of(model, target, weight, schema, marks=marks)
     with Progress("reading") as progress:
         match engine_of(source):
@@ -148,11 +146,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply ``score`` to each frame of a table. Return a lazy frame for Dask and Spark, otherwise an iterator.
-
-    ``columns`` lists (name, dtype) of each column that ``score`` computes. The columns of the table in ``keep`` are the
-    first columns of the result.
-    """
+    """Apply ``score`` to each frame of a table; return a lazy frame for Dask and Spark, otherwise an iterator."""
+    # ``columns`` lists (name, dtype) of each column that ``score`` computes, after the columns ``keep`` of the table.
     match engine_of(source):
         case "dask":
             import pandas as pd
@@ -168,10 +163,7 @@ def _each(
     source: Any, ask: Callable[[Table], Any], progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield ``ask(table)`` for each table of a source.
-
-    If the function ``first`` is given, ``ask`` is its result for the first table.
-    """
+    """Yield ``ask(table)`` for each table of a source; if ``first`` is given, ``ask`` is ``first(first table)``."""
     row = 0
     with about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -208,7 +200,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read a source as small tables. Also return the number of rows, or ``None`` if unknown."""
+    """Read a source as small tables; also return the number of rows, or ``None`` if unknown."""
     match engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())

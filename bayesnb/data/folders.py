@@ -38,16 +38,14 @@ BLOCKS = {
 
 
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
-    """Whether each file is a text or mail, rather than a part of a table.
-
-    ``tabular`` holds the suffixes of tables. A folder of ``.txt`` files holds texts if there is a subfolder per class,
-    or if ``expected`` names the column of texts.
-    """
+    """Whether each file is a text or mail, rather than a part of a table."""
     suffixes = {file.suffix.lower() for file in files}
     if suffixes & MAIL:
         return True
     if not Path(path).is_dir() or suffixes & (tabular - {".txt"}):
         return False
+    # A folder of ``.txt`` files holds texts if there is a subfolder per class, or if ``expected`` names the column of
+    # texts.
     classes = {label for file in files if (label := _class_of(file, Path(path))) is not None}
     if TEXT not in expected and (len(classes) < 2 or any("=" in label for label in classes)):
         return False

@@ -78,13 +78,11 @@ def _changes(origin: Origin, kind: OriginKind) -> bool:
 
 
 def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, Statistics]:
-    """Spell the levels of a model (the schema ``one`` and its statistics) as after a merge with the schema ``other``.
-
-    Only columns read with ``Joined``, which reads several spellings as one level, change.
-    """
+    """Spell the levels of the schema ``one`` and its statistics as after a merge with the schema ``other``."""
     readings, features, statistics = dict(one.readings), dict(one.features), dict(counted.features)
     for column, mine in one.readings.items():
         theirs = other.readings.get(column)
+        # ``Joined`` reads several spellings as one level.
         of_spellings = isinstance(mine, Joined) and isinstance(theirs, Joined)
         if not of_spellings or (mine.pairs, mine.order) != (theirs.pairs, theirs.order):
             continue
@@ -220,7 +218,7 @@ def _completed(
 
 
 def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Give two text features the union of their words. Raise ``ValueError`` if the words differ and are fixed."""
+    """Give two text features the union of their words, or raise an error if the words differ and are fixed."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -231,11 +229,7 @@ def _with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Featur
 
 
 def without_unused(schema: Schema, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-    """Drop words and levels that no longer occur, with their statistics.
-
-    If ``words`` is true, drop only words, and keep all levels. A level is kept if the column's type, level order or
-    prior names the level. If no level of a column occurs, all levels are kept.
-    """
+    """Drop words and (unless ``words``) levels that no longer occur, from the schema and from the statistics."""
     features, kept = dict(schema.features), dict(statistics.features)
     for name, feature in schema.features.items():
         if feature.text is not None and feature.text.grows:
@@ -244,6 +238,7 @@ def without_unused(schema: Schema, statistics: Statistics, words: bool = False) 
             features[name], kept[name] = replace(feature, columns=left), kept[name].with_words(left)
         elif feature.values and not words and not _has_place_for_each(feature.family):
             used, named = kept[name].counts.any(0), {*feature.family.named_levels, UNSEEN}
+            # A level is kept if the column's type, level order or prior names it, or if no level of the column occurs.
             levels = tuple(
                 tuple(level for k, level in enumerate(own) if here[k] or level in named.union(of_type)) or own
                 for own, here, of_type in zip(feature.levels, used, feature.declared, strict=True)

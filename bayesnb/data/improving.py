@@ -47,15 +47,12 @@ column; number of distinct values that a column must exceed.
 
 @dataclass(frozen=True)
 class Derived:
-    """A column computed from two columns: log(first / second) if ``ratio``, otherwise first - second.
-
-    ``gain`` is the improvement of the leave-one-out log score of naive Bayes, in nats, summed over rows.
-    """
+    """A column computed from two columns: log(first / second) if ``ratio``, otherwise first - second."""
 
     first: Any
     second: Any
     ratio: bool
-    gain: float = 0.0
+    gain: float = 0.0  # Improvement of the leave-one-out log score of naive Bayes, in nats, summed over rows.
 
     def of(self, x: Mapping[Any, Array]) -> Array:
         first, second = x[self.first], x[self.second]
@@ -66,17 +63,9 @@ class Derived:
 
 
 def derived(x: Mapping[Any, Array], labels: Labels, dates: Collection[Any] = ()) -> list[Derived]:
-    """Find at most three differences or ratios of two columns that improve naive Bayes.
-
-    Without such a column, naive Bayes cannot learn, for example, whether the opening price exceeds the closing price.
-
-    Parameters
-    ----------
-    x : mapping of arrays (row,)
-        Columns of numbers, with NaN for missing values.
-    dates : collection of column names
-        Columns of dates, in days. Dates are only subtracted from other dates.
-    """
+    """Find at most three differences or ratios of two columns of numbers in ``x`` that improve naive Bayes."""
+    # Without such a column, naive Bayes cannot learn, for example, whether the opening price exceeds the closing price.
+    # Dates (in days) are only subtracted from other dates.
     x = {name: values for name, values in x.items() if not extreme(values) and len(np.unique(values)) > LEAST_VALUES}
     alone = {name: _evidence(values, labels) for name, values in x.items()}
     most = sorted(alone.values(), reverse=True)[:MOST_COLUMNS]
@@ -144,10 +133,7 @@ RETURNED = 0.9
 
 
 def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...]:
-    """The parts of a date column (such as the month) that, without other columns, predict the class best.
-
-    The parts must be clearly better than the elapsed time and than the class frequencies.
-    """
+    """The parts of a date column (such as the month) that, without other columns, predict the class best."""
     held = labels.notna().to_numpy()
     if not held.any():
         return date.parts
@@ -179,10 +165,7 @@ def best_parts(column: Column, date: Date, labels: pd.Series) -> tuple[Part, ...
 
 
 def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] | None:
-    """The levels of a column of whole numbers, in order, if an ``Ordinal`` predicts the class best; otherwise ``None``.
-
-    The Ordinal must be clearly better than families of counts, because an Ordinal has no level for higher numbers.
-    """
+    """The levels of a column of whole numbers, in order, if an ``Ordinal`` predicts best; otherwise ``None``."""
     held, known = _labelled(held, labels)
     if known is None:
         return None
@@ -190,6 +173,7 @@ def best_in_order(held: pd.Series, labels: pd.Series | None) -> tuple[int, ...] 
     best = _scores_as(Ordinal(order=order), held, known)
     if not _surpasses(best, held, known) or best.sum() <= _scores_as(Categorical(), held, known).sum():
         return None
+    # An Ordinal has no level for higher numbers, so it must be clearly better than families of counts.
     counts = {} if order[0] < 0 else COUNTED if order[0] else COUNTED | WITH_ZEROS
     return order if all(_ahead(best, _scores_as(family, held, known)) for family in counts.values()) else None
 
@@ -209,27 +193,17 @@ LEVELS = {"Categorical": Categorical(), "Ordinal": Ordinal()}
 
 @dataclass(frozen=True)
 class Gains:
-    """How well a column of whole numbers alone predicts the class under each family.
+    """How well a column of whole numbers alone predicts the class under each family."""
 
-    ``counted`` is the best family of counts. ``over_gaussian`` is the gain of each family over a Gaussian, in nats, or
-    0 if the two do not clearly differ. ``informative`` holds the families that are clearly better than the class
-    frequencies. ``compared`` is False if there are no classes to predict. ``over_counts`` holds the families of levels
-    that are clearly better than the best family of counts.
-    """
-
-    counted: Any
-    over_gaussian: Mapping[Any, float]
-    informative: Collection[Any] = ()
-    compared: bool = True
-    over_counts: Collection[Any] = ()
+    counted: Any  # The best family of counts.
+    over_gaussian: Mapping[Any, float]  # Gain of each family over a Gaussian, in nats; 0 if they do not clearly differ.
+    informative: Collection[Any] = ()  # Families that are clearly better than the class frequencies.
+    compared: bool = True  # False if there are no classes to predict.
+    over_counts: Collection[Any] = ()  # Families of levels that are clearly better than the best family of counts.
 
 
 def gains_of(held: pd.Series, labels: pd.Series | None, counted: bool, levels: Collection[str] = ()) -> Gains:
-    """Compare a Gaussian with the families in ``levels`` and, if ``counted`` is true, with the families of counts.
-
-    A hurdle family (with a separate probability of 0) is chosen only if it is clearly better than the other families of
-    counts.
-    """
+    """Compare a Gaussian with the families in ``levels`` and, if ``counted`` is true, with the families of counts."""
     held, known = _labelled(held, labels)
     families: dict[Any, Any] = COUNTED if counted else {}
     if known is None:
@@ -271,14 +245,12 @@ def better_as(family: Family, held: pd.Series, labels: pd.Series | None) -> bool
 
 
 def better_as_codes(held: pd.Series, labels: pd.Series | None) -> bool:
-    """Whether a Categorical predicts the class better than a Gaussian, a Pólya tree and the class frequencies.
-
-    Neighbouring ages, years or counts have similar class probabilities, which a Pólya tree can learn. Neighbouring
-    codes, such as product numbers, need not.
-    """
+    """Whether a Categorical predicts the class better than a Gaussian, a Pólya tree and the class frequencies."""
     held, known = _labelled(held, labels)
     if known is None:
         return False
+    # Neighbouring ages, years or counts have similar class probabilities, which a Pólya tree can learn. Neighbouring
+    # codes, such as product numbers, need not.
     codes = _scores_as(Categorical(), held, known)
     return _surpasses(codes, held, known) and _ahead(codes, _scores_as(PolyaTree(), held, known), errors=2.0)
 
@@ -302,9 +274,8 @@ def as_good_as_gaussian(family: Family, held: pd.Series, labels: pd.Series | Non
 
 
 def better_as_words(held: pd.Series, labels: pd.Series | None, least: float = 3.0) -> bool:
-    """Whether a text column predicts the class better as words than as levels, and better than the class frequencies.
-
-    ``least`` is the smallest gain, in nats, that counts as better.
+    """Whether words of a text column predict the class better, by ``least`` nats, than levels and than class
+    frequencies.
     """
     # Capitals do not tell notes from names in every language. Words of notes recur and depend on the class. Words of
     # names, addresses and products seldom do, and then a bag of words predicts worse than the frequencies.

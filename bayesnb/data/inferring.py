@@ -64,8 +64,9 @@ def inferred(
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Sort features by the position of their first column. The feature that flags missing cells follows its column."""
+    """Sort features by the position of their first column in the table."""
     place = {name: k for k, name in enumerate(names)}
+    # The feature that flags missing cells follows its column.
     rank = {name: (place[feature.reads[0]], bool(feature.indicates)) for name, feature in features.items()}
     return {name: features[name] for name in sorted(rank, key=rank.__getitem__)}
 
@@ -252,15 +253,8 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Select the entries of ``features`` whose columns are all in the table.
-
-    An entry with only some of its columns in the table is left out, unless it is a bag of words, which keeps these
+    """Select the entries of ``features`` whose columns are all in the table, and bags of words with some of these
     columns.
-
-    Raises
-    ------
-    ValueError
-        If only some columns of an entry are in the table, and no column of the entry is in ``known``.
     """
     if not isinstance(features, Mapping):
         return features

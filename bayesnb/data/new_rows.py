@@ -110,16 +110,13 @@ def warn_of_rows(
     schema: Schema, table: Table, data: Data, reading: Mapping[str, Sequence[str]], learned: Statistics | None,
     telling: bool,
 ) -> None:  # fmt: skip
-    """Warn of unseen levels, of texts without known words, and of cells that the fit would have read differently.
-
-    ``reading`` holds the options with which the fit read its table. If ``telling`` is true, the model treats missing
-    cells as evidence, so there is a warning if columns are absent. If ``telling`` is false and ``reading`` is empty,
-    ``learned`` may be ``None``.
-    """
+    """Warn of unseen levels, of texts without known words, and of cells that the fit would have read differently."""
     if found := unseen_levels(schema, table):
         warn("; ".join(said_of(found, table.n_rows, schema)), UnseenLevelWarning)
+    # The model treats missing cells as evidence.
     if telling:
         _warn_of_absent(schema, learned, table)
+    # ``reading`` holds the options with which the fit read its table.
     _warn_of_marks(reading.get("na") or (), table)
     if kept := reading.get("keep_na"):
         _warn_of_kept(kept, schema, learned, table)
@@ -195,16 +192,14 @@ they are reported if at least this number of numbers was learned, and if chance 
 
 
 class LearnedNumbers(NamedTuple):
-    """A column of a Normal family: its feature, and the number, mean and standard deviation of its learned numbers.
-
-    Numbers below ``low`` or above ``high`` are at least ``OUTSIDE`` standard deviations from the mean of every class.
-    """
+    """A column of a Normal family: its feature, and the number, mean and standard deviation of its learned numbers."""
 
     feature: Any
     name: Any
     n: float
     mean: float
     sd: float
+    # Numbers below ``low`` or above ``high`` are at least ``OUTSIDE`` standard deviations from each class mean.
     low: float
     high: float
 
@@ -213,11 +208,9 @@ class LearnedNumbers(NamedTuple):
         return (x < self.low) | (x > self.high) | (np.abs(x - self.mean) > FAR * self.sd)
 
     def far(self, x: Array, times: Array | int, known: int, trend: bool) -> tuple[Array, str]:
-        """A mask of the numbers in ``x`` to report, and words on how far away they are.
-
-        The number ``x[k]`` occurs ``times[k]`` times among ``known`` numbers. If ``trend`` is true, it is usual that
-        all numbers are far away, as later dates are.
-        """
+        """A mask of unusually distant numbers in ``x``, (number,), and words on how far away they are."""
+        # ``x[k]`` occurs ``times[k]`` times among ``known`` numbers. In a trend (``trend``), all numbers may be far
+        # away, as later dates are.
         for side, mask in () if trend else (("below", x < self.low), ("above", x > self.high)):
             if self.most_are_outside(int((mask * times).sum()), known):
                 return mask, f"{OUTSIDE} standard deviations {side} the learned mean of every class"
@@ -239,10 +232,7 @@ class LearnedNumbers(NamedTuple):
 def normal_columns(
     schema: Schema, statistics: Statistics, columns: Collection[Any], families: type | tuple[type, ...] = Gaussian
 ) -> list[LearnedNumbers]:
-    """Those of ``columns`` that have one of the Normal ``families`` and of which enough different numbers were learned.
-
-    The statistics are those of the transformed numbers, such as logarithms.
-    """
+    """Those of ``columns`` that have one of the Normal ``families`` and enough different learned numbers."""
     held = [
         (name, feature.columns, moments)
         for name, feature in schema.features.items()

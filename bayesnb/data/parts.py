@@ -37,8 +37,9 @@ from bayesnb.wording import RefusedError, Spelled, meant, some
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise a part of a table. A summarizer holds no data and can be sent to other machines."""
+    """Summarise a part of a table."""
 
+    # A summarizer holds no data, so it can be sent to other machines.
     settings: EstimatorParameters
     target: Any  # The column of the class; without it, all rows are in one class.
     weight: Any = None  # The column of the weights.
@@ -130,11 +131,9 @@ class PartSummarizer:
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary, first_rows: Callable[[Any], Mapping[Any, int]] | None = None) -> Summary:
-        """Finish the summary. Raise ``ValueError`` if a specified column does not exist.
-
-        If given, ``first_rows(column)`` returns the first row of each text, for errors.
-        """
+        """Finish the summary of a whole table, or raise an error if a specified column does not exist."""
         said = entries(self.settings.features)
+        # ``first_rows(column)`` returns the first row of each text, for errors.
         whole = whole.with_readings(self.settings, self.marks, first_rows) if self.schema is None else whole
         names = {*whole.schema.names, *whole.schema.raw}
         if self.schema is None:

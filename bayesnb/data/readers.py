@@ -149,7 +149,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read any Arrow stream as tables. Also return the number of rows, or ``None`` if unknown."""
+    """Read any Arrow stream as tables; also return the number of rows, or ``None`` if unknown."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -170,14 +170,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, folder, glob or stdin ("-") in small tables. Also return the number of rows, or ``None`` if unknown.
-
-    Raises
-    ------
-    FileNotFoundError
-    ValueError
-        If the files are of several kinds, or of an unsupported kind.
-    """
+    """Read a file, folder, glob or stdin ("-") in small tables; also return the number of rows, if known."""
     source = Source.of(path)
     if source.kind == "text":
         return (Table.of(part) for part in folders.frames(source.path, [*source.files])), None
@@ -186,13 +179,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
 
 
 def frame(path: str | os.PathLike) -> pd.DataFrame:
-    """Read a file, folder, glob or stdin ("-") as one frame.
-
-    Raises
-    ------
-    ValueError
-        As for :func:`of_path`, or if a column is absent from a file or has incompatible types in two files.
-    """
+    """Read a file, folder, glob or stdin ("-") as one frame."""
     import pyarrow as pa
 
     source = Source.of(path)
@@ -394,7 +381,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files into one Arrow dataset. A folder named k=v adds a column k with the value v."""
+    """Join files into one Arrow dataset; a folder named k=v adds a column k with the value v."""
     import pyarrow as pa
     import pyarrow.dataset
 

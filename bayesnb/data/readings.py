@@ -223,11 +223,7 @@ def _numbers_in(
     texts: Collection[str], plain: bool = False, unit: str | None = None,
     parse: Callable[[str], amounts.Measured | None] = amounts.measured,
 ) -> Iterable[Number]:  # fmt: skip
-    """The ``Number`` readings that fit all texts.
-
-    By default, all texts have one unit, or no text has a unit. If ``unit`` is given, some texts may lack this unit; ""
-    stands for any unit. No text may lack the unit %.
-    """
+    """The ``Number`` readings that fit all texts; the texts may lack the unit ``unit``, or any unit if it is ""."""
     units, decimals, once = set[str](), set(amounts.FRACTIONS), True
     for text in texts:
         found = parse(text)
@@ -250,10 +246,7 @@ def _numbers_of_one_unit(texts: Collection[str], unit: str = "") -> tuple[Number
 
 
 def amounts_in(cells: Collection[Any], identifying: bool = False) -> tuple[Number, ...]:
-    """The ``Number`` readings that fit numbers with a unit, or with other text before or after; some may lack the unit.
-
-    ``identifying`` is true if nearly every row has a different cell.
-    """
+    """The ``Number`` readings that fit numbers with a unit, or with other text before or after."""
     texts = [cell if isinstance(cell, str) else "1" for cell in cells]
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
     if not all(map(HAS_DIGIT, some)) or not _numbers_of_one_unit(some):
@@ -859,10 +852,8 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 
 
 def are_sentences(texts: Collection[Any], rows: float = 0.0) -> bool:
-    """Whether all distinct values of a column are texts, and most have at least three uncapitalized words.
-
-    If ``rows`` (the total weight of rows with a value) is given, there must be more than ``rows`` / 2 distinct texts.
-    """
+    """Whether most distinct values of a column are sentences: texts with at least three uncapitalized words."""
+    # Sentences seldom recur, so there are more than half as many as rows (``rows``: total weight of rows with a value).
     of_text = len(texts) * 2 > rows and all(isinstance(text, str) for text in texts)
     return of_text and 2 * sum(map(_is_sentence, texts)) > len(texts)
 
@@ -895,7 +886,7 @@ def folded(text: str) -> str:
 
 
 def by_spelling(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts that differ only in case, spaces and Unicode form. The keys are the folded texts."""
+    """Group texts that differ only in case, spaces and Unicode form; the keys are the folded texts."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -903,7 +894,7 @@ def by_spelling(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Group texts as in :func:`by_spelling`. The key of each group is its preferred spelling."""
+    """Group texts that differ only in case, spaces and Unicode form; the keys are the preferred spellings."""
     groups = by_spelling(texts).values()
     return {max((" ".join(text.split()) for text in group), key=_naturally): group for group in groups}
 
@@ -935,7 +926,7 @@ def slips_in(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def most_frequent(texts: Sequence[str], counts: Mapping[str, int]) -> str:
-    """The most frequent spelling, without extra spaces. In a tie, "Word" is preferred to "WORD" and "word"."""
+    """The most frequent spelling in ``texts``, without extra spaces; in a tie, "Word" before "WORD" and "word"."""
     totals = Counter[str]()
     for text in texts:
         totals[" ".join(text.split())] += counts[text]
@@ -1095,7 +1086,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str], plain: bool = False) -> tuple[Reading, ...]:
-    """The readings, such as ``Number`` or ``Date``, that fit all texts. If ``plain`` is true, numbers need no unit."""
+    """The readings, such as ``Number`` or ``Date``, that fit all texts; if ``plain`` is true, numbers need no unit."""
     if len(texts) < 2 - plain:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -1151,12 +1142,9 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def numbers_for_a_family(column: Column, only_money: bool, mark: Callable[[], str]) -> Number | None:
-    """The ``Number`` reading of a text column for which the user named a family; ``None`` unless exactly one fits.
-
-    If ``only_money`` is true, numbers without a currency are not read, and ``mark`` settles no decimal mark (see
-    :func:`of_mark`).
-    """
+    """The ``Number`` reading of a text column for which the user named a family; ``None`` unless exactly one fits."""
     texts = texts_of(column)
+    # If ``only_money`` is true, numbers without a currency are not read, and ``mark`` settles no decimal mark.
     of_any = not only_money and all(map(amounts.unit_of, texts))
     found = [own for own in amounts_in(texts) if of_any or amounts.is_currency(own.unit)]
     if not (found or only_money):
@@ -1182,14 +1170,14 @@ def _texts_and_others(column: Column) -> tuple[list[str], list[Any], bool]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """Return (code of each cell, distinct values). All codes are -1 in a column of dates; missing cells have -1."""
+    """The code of each cell (-1 for missing cells and dates), (row,), and the distinct values."""
     if column.temporal:
         return np.full(len(column.values), -1), []
     return column.coded
 
 
 def converted(column: Column, value: Any, said: str, write: Callable[[str], str] = lambda _: "") -> Array:
-    """The number ``value(cell)`` of each cell, (row,). Cells without a number become missing, with a warning."""
+    """The number ``value(cell)`` of each cell, (row,); warn of cells without a number, which become missing."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(cell) for cell in distinct]
@@ -1201,9 +1189,8 @@ def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "count as missing",
     write: Callable[[str], str] = lambda _: "",
 ) -> None:  # fmt: skip
-    """Warn of cells that could not be read, such as "soon" in a column of dates.
-
-    ``write(text)`` returns a suggested replacement, or "".
+    """Warn of cells that could not be read, such as "soon" in a column of dates, and suggest replacements
+    ``write(text)``.
     """
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in amounts.GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():

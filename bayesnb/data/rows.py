@@ -44,18 +44,11 @@ class TrainingRows:
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None,
         soft: bool = False,
     ) -> TrainingRows:  # fmt: skip
-        """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does.
-
-        If ``soft`` is true and ``y`` holds soft labels, each row becomes one weighted row per class.
-
-        Raises
-        ------
-        ValueError
-            If there are no labels, if labels and rows differ in number, or if no row has a weight above 0.
-        """
+        """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does."""
         y, sample_weight, X = given_beside(X, {"y": y, "sample_weight": sample_weight})
         if getattr(X, "ndim", 2) == 1 and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1:
             raise ValueError("X is one column and y a table: write fit(X, y), the table first")
+        # With soft labels, each row becomes one weighted row per class.
         shares = soft_labels(y := in_memory(y)) if soft else None
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
@@ -107,14 +100,11 @@ class TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep], places)
 
     def schema(self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False) -> Schema:
-        """Infer the schema of the rows.
-
-        If an earlier schema, ``before``, is given, return it with the new levels of these rows. If ``fixed`` is true,
-        every column keeps its family in the earlier schema.
-        """
+        """Infer the schema of the rows, or add their new levels to an earlier schema, ``before``."""
         with rows_at(self.places):
             if before is not None:
                 known = grown(before, self.table, settings.features, self.weight)
+                # ``fixed``: every column keeps its family in the earlier schema.
                 return known if fixed else of_part(known, self.table)
             table, features, reasons = self.table, settings.features, {}
             if readings := readings_in(table, features):
@@ -138,7 +128,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, before: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Return the schema (see :meth:`schema`) and the statistics of the rows. Every row must have a label."""
+        """Return the schema and the sufficient statistics of the rows, all of which must have a label."""
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         learned, data = self.read(settings, before, fixed)
         model = learned.model(Dirichlet())
@@ -153,11 +143,9 @@ class TrainingRows:
 
 
 def given_beside(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace names of columns, given as labels or weights, by these columns; also return the other columns of ``X``.
-
-    ``wanted`` maps a parameter, such as ``y``, to a column name or to values. An unknown name raises ``ValueError``. A
-    warning is issued if labels or weights have the same index as ``X`` in another order, because the index is ignored.
-    """
+    """Replace names of columns, given as labels or weights, by these columns; return them and the rest of ``X``."""
+    # A warning is issued if labels or weights have the same index as ``X`` in another order, because the index is
+    # ignored.
     values = {parameter: _by_position(X, parameter, value) for parameter, value in wanted.items()}
     names = [name for name in values.values() if isinstance(name, str)]
     if not names:

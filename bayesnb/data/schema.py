@@ -1,7 +1,4 @@
-"""A schema holds the family that reads each column, and the levels of each column.
-
-A schema is immutable; adding levels creates a new schema.
-"""
+"""A schema holds the family that reads each column, and the levels of each column."""
 
 from __future__ import annotations
 
@@ -37,14 +34,11 @@ AS_LEARNED = Message("give the rows as they were learned")
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """How to read a table: the columns, and the feature that reads each column.
+    """How to read a table: the columns, and the feature that reads each column. A schema is immutable."""
 
-    ``names`` are the columns of the first table; derived columns, such as "month of date", replace the column "date".
-    If ``named`` is true, columns of later tables are found by name, otherwise by position.
-    """
-
+    # Columns of the first table; derived columns, such as "month of date", replace the column "date".
     names: Names
-    named: bool
+    named: bool  # Whether columns of later tables are found by name; otherwise, they are found by position.
     features: Mapping[Any, Feature]
     unseen: UnseenPolicy
     columns: ColumnsPolicy = "fixed"
@@ -63,11 +57,8 @@ class Schema:
         cls, table: Table, features: Any = None, unseen: UnseenPolicy = "missing", weight: Array | None = None,
         columns: ColumnsPolicy = "fixed", readings: Mapping[Any, Reading] | None = None,
     ) -> Schema:  # fmt: skip
-        """Choose the family of each column: the specified family, or the default of the column's type.
-
-        Parameters such as ``unseen`` are as in :class:`bayesnb.BayesianNB`. If ``readings`` are given, the columns of
-        ``table`` must already be replaced by the feature columns of ``readings``.
-        """
+        """Choose the family of each column: the specified family, or the default of the column's type."""
+        # If ``readings`` are given, ``table`` already holds the feature columns that they produce.
         require_choice("unseen", unseen, ("missing", "new", "error"))
         named = table.named
         if readings is None:
@@ -133,12 +124,12 @@ class Schema:
 
     @property
     def parts_of_dates(self) -> frozenset[Any]:
-        """The feature columns of dates, such as "month of date". Times of day and durations are no dates."""
+        """The feature columns of dates, such as "month of date", without times of day and durations."""
         dates = ((name, own) for name, own in self.readings.items() if isinstance(own, Date) and own.format != "time")
         return frozenset(each for name, own in dates for each in own.names(name))
 
     def shown(self, name: Any, cells: Any) -> Any:
-        """Format the cells of a feature column for display. Numbers of days become dates."""
+        """Format the cells of a feature column for display, such as numbers of days as dates."""
         column = self.owner.get(name)
         return cells if column is None else self.readings[column].shown(column, name, cells)
 
@@ -165,18 +156,7 @@ class Schema:
             )
 
     def table_of(self, X: Any) -> Table:
-        """Convert a table to the columns that this schema reads.
-
-        Warns
-        -----
-        UserWarning
-            If only the table or only the schema has column names; the columns are then read by position.
-
-        Raises
-        ------
-        ValueError
-            If columns are read by position, and the table and the schema differ in the number of columns.
-        """
+        """Convert a table to the columns that this schema reads, and warn if only one of the two has column names."""
         table = Table.of(X)
         if table.named != self.named:
             has, was = ("has", "without") if table.named else ("does not have valid", "with")
@@ -197,9 +177,8 @@ class Schema:
         return frame[[name for name in frame.columns if name in fitted]]
 
     def through(self, table: Table) -> Table:
-        """Replace columns such as dates by their feature columns (see ``readings``), unless already replaced. Columns
-        are first named by position if the table or the schema has no names.
-        """
+        """Replace columns such as dates by their feature columns, unless already replaced."""
+        # Without names in the table or the schema, columns are first named by position.
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
             table = table.renamed(self.raw)
         texts = [name for name in self._number_levels if name in table.place and table.column(name).numbers_in_text]
@@ -223,23 +202,20 @@ class Schema:
         return found
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features. If ``label`` is a ``WithUnknown`` prior, the strengths of default
-        priors are estimated.
-        """
+        """The generative model of these features, with the prior ``label`` of the class."""
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
+        # The strengths of default priors are then estimated.
         if isinstance(label, WithUnknown):
             families, unknown = {name: family.shrunk() for name, family in families.items()}, label.unknown
         return NaiveBayes(families, label, columns, unknown)
 
     def read(self, table: Table, learn: bool = False, absent: str | None = None) -> tuple[Schema, Data]:
-        """Encode a table and check its cells. Return the schema and {feature name: encoded columns}.
-
-        If ``learn`` is true, new levels are added to the returned schema. If ``learn`` is false, new levels count as
-        unseen, and ``table`` must be a result of :meth:`through`. Absent columns are filled with missing values if
-        ``absent`` is "missing", and raise an error if ``absent`` is "error". The default is "missing" for
-        ``columns="grow"``, otherwise "error".
+        """Encode a table and check its cells; return the schema (with new levels if ``learn``) and {feature name:
+        encoded columns}.
         """
+        # If ``learn`` is false, ``table`` is a result of :meth:`through`. Absent columns are filled with missing values
+        # ("missing") or raise an error ("error").
         table = self.through(table) if learn else table
         if table.names != self.names:
             if learn and self.all_words and table.named:

@@ -440,7 +440,7 @@ SYNONYMS = {
 
 
 def family_named(name: str) -> Any:
-    """The class of the family with this name, ignoring case, hyphens and underscores. Unknown names raise an error."""
+    """The class of the family with this name, ignoring case, hyphens and underscores."""
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
     if asked in kinds:
@@ -464,7 +464,7 @@ def made(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a command-line specification, such as "binned:1,3". The prior of a ``Binned`` is worth ``m`` rows."""
+    """Parse a command-line specification, such as "binned:1,3", with a prior worth ``m`` rows for a ``Binned``."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):
@@ -499,27 +499,17 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One entry of ``features``: a specification and its columns (``None`` for all columns).
+    """One entry of ``features``: a specification and its columns."""
 
-    ``key`` is the entry's key in ``features``. ``spec`` is ``None`` for the default families. ``missing`` is ``None``
-    unless missing cells are flagged. If ``together`` is true, the columns form one feature.
-    """
-
-    key: Any
-    spec: Any
-    columns: list[Any] | None = None
-    missing: Missing | None = None
-    together: bool = False
+    key: Any  # Key of the entry in ``features``.
+    spec: Any  # ``None`` for the default families.
+    columns: list[Any] | None = None  # ``None`` for all columns.
+    missing: Missing | None = None  # ``None`` unless missing cells are flagged.
+    together: bool = False  # Whether the columns form one feature.
 
 
 def entries(features: Any) -> list[Entry]:
-    """Read ``features`` in any form that :class:`bayesnb.BayesianNB` accepts.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a specification is not valid or its name is unknown.
-    """
+    """Read ``features`` in any form that :class:`bayesnb.BayesianNB` accepts."""
     if features is None:
         return []
     if not isinstance(features, Mapping):

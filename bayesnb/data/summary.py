@@ -1,7 +1,4 @@
-"""Summaries of parts of a table can be added.
-
-The sum of the summaries depends neither on the division into parts nor on the order of rows.
-"""
+"""Summaries of parts of a table can be added, in any order and for any division into parts."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ from bayesnb.wording import RefusedError, moved, refuse, rows_at
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The summary of some rows. The sum of two summaries is the summary of the rows of both."""
+    """The summary of some rows; the sum of two summaries is the summary of the rows of both."""
 
     schema: Schema
     statistics: Statistics
@@ -90,11 +87,9 @@ class Summary:
         self, settings: EstimatorParameters, marks: Callable[[], Marks] | None,
         first_rows: Callable[[Any], Mapping[Any, int]] | None,
     ) -> Summary:  # fmt: skip
-        """Convert text columns by their readings, such as ``Date``, and summarise the results.
-
-        ``marks()`` returns the decimal marks that the texts of the table need; by default, those that the levels need.
-        ``first_rows(column)`` returns the first row of each text, for errors; by default, errors name no row.
-        """
+        """Convert text columns by their readings, such as ``Date``, and summarise the results."""
+        # By default, ``marks`` returns the decimal marks that the levels need. ``first_rows(column)`` returns the first
+        # row of each text, for errors.
         levels = (own for f in self.schema.features.values() for own in f.values.values())
         held = ([level for level in own if isinstance(level, str)] for own in levels)
         marks = marks or cache(lambda: marks_among(held))

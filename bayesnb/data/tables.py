@@ -51,13 +51,7 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
-        """Make a :class:`Table` of any table that is in memory.
-
-        Raises
-        ------
-        ValueError
-            For duplicate column names, columns of different lengths, or data that are not two-dimensional.
-        """
+        """Make a :class:`Table` of any table that is in memory."""
         if isinstance(X, Table):
             return X
         if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
@@ -121,13 +115,11 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True, min_rows: int = 0) -> Table:
-        """Make a :class:`Table` of an Arrow batch or table.
-
-        A dictionary type declares the levels of its column if the type is ordered, or if ``declares`` is true.
-        """
+        """Make a :class:`Table` of an Arrow batch or table."""
         from pyarrow import types
 
         require_shape(batch.schema.names, batch.num_rows, min_rows)
+        # An unordered dictionary type declares levels only if ``declares`` is true.
         declared = frozenset(
             f.name for f in batch.schema if is_ordered(f.type) or (declares and types.is_dictionary(f.type))
         )
@@ -184,7 +176,7 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def reals(self, names: Names) -> Array:
-        """The numbers in the columns ``names``, (row, column); NaN for columns that the table lacks."""
+        """The numbers in the columns ``names``, (row, column), with NaN for columns that the table lacks."""
         if self.numeric:
             return as_floats(self.block(names))
         if len(names) == 1 and names[0] in self.place:
@@ -196,11 +188,9 @@ class Table:
         return x
 
     def codes(self, names: Names, places: Sequence[Array]) -> Array:
-        """Codes, (row, column), of the cells of a large array of integers.
-
-        ``places`` holds one array per column: a code for each distinct number, in sorted order, and the code of
-        missing cells.
-        """
+        """Codes, (row, column), of the cells of a large array of integers."""
+        # ``places`` holds one array per column: a code for each distinct number, in sorted order, and the code of
+        # missing cells.
         index = [self.place[name] for name in names]
         whole = reading.Whole(self.whole.low[index], self.whole.held[index])
         found = np.full(whole.held.shape, -1, places[0].dtype)

@@ -42,13 +42,7 @@ class Target:
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None,
         name: Any = None,
     ) -> Target:  # fmt: skip
-        """Make labels from the distinct values and the code of each row. The value ``unlabelled`` means "no label".
-
-        Raises
-        ------
-        ValueError
-            If values are not class labels or have different types.
-        """
+        """Make labels from the distinct values and the code of each row; the value ``unlabelled`` means "no label"."""
         codes = codes.astype(np.intp, copy=False)
         declared = tuple(label for label in declared or () if unlabelled is None or label != unlabelled)
         if unlabelled is not None and any(stands := [label == unlabelled for label in distinct.tolist()]):
@@ -116,30 +110,17 @@ class Target:
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """The position of each label in ``classes``, (row,); -1 for missing labels. Labels that are not in ``classes``
-        raise ``ValueError``.
-        """
+        """The position of each label in ``classes``, (row,), with -1 for missing labels."""
         return _placed(self.codes, _places(classes, self.classes))
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
-    """Read soft labels, and return the classes and the weights, (row, class).
-
-    Return ``None`` if ``y`` does not hold soft labels. Soft labels are weights of classes: a frame with a column per
-    class, or an array whose columns are the classes 0, 1, … Weights are either shares, with a sum of at most 1 per row,
-    or whole counts. If all weights are 0 or 1, each row must have exactly one 1.
-
-    Raises
-    ------
-    ValueError
-        If a weight is missing, infinite, negative or a date; if two classes have the same name; or if the columns seem
-        to be several targets.
-
-    Warns
-    -----
-    SeveralTargetsWarning
-        If the weights are counts.
+    """Read soft labels (weights of classes), and return the classes and the weights, (row, class); ``None`` for other
+    ``y``.
     """
+    # Soft labels are a frame with a column per class, or an array whose columns are the classes 0, 1, … Weights are
+    # either shares, with a sum of at most 1 per row, or whole counts. If all weights are 0 or 1, each row must have
+    # exactly one 1.
     if isinstance(y, pd.DataFrame):
         classes, columns = y.columns.to_numpy(), [y.iloc[:, k] for k in range(y.shape[1])]
     elif isinstance(y, np.ndarray) and y.ndim == 2:
@@ -221,7 +202,7 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels, given as (row,) or as a table of one column. Missing values and the value ``unlabelled`` mean "no
+    """Read labels, (row,) or a table of one column, in which missing values and the value ``unlabelled`` mean "no
     label".
     """
     y = as_objects(in_memory(y))
@@ -260,7 +241,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def _coded(y: Array) -> tuple[Array, Array]:
-    """The code of each label, and the distinct labels. Raise an error for lists and other unhashable labels."""
+    """The code of each label, (row,), and the distinct labels."""
     if y.dtype == object and any(kind.__hash__ is None for kind in {*map(type, y)}):
         raise _no_class(next(label for label in y if type(label).__hash__ is None))
     return coded_array(y)
@@ -284,7 +265,7 @@ def array_of(labels: list[Any]) -> Array:
 
 
 def classes_of(*groups: Array) -> Array:
-    """The sorted union of arrays of classes. Raise ``ValueError`` if some classes are text and others are not."""
+    """The sorted union of arrays of classes, which must be all text or all other values."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(group.tolist() for group in groups))
     text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))

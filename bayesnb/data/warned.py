@@ -88,10 +88,7 @@ FINEST = 40
 
 
 def log_chance_of_equal_rows(frame: pd.DataFrame, weight: Array | float = 1.0) -> float:
-    """The estimated log probability that two random rows are equal in all columns.
-
-    Two random rows are different rows of ``frame``, drawn with probabilities in proportion to ``weight``, (row,).
-    """
+    """The log probability that two rows, drawn in proportion to ``weight``, (row,), are equal in all columns."""
     # The estimate is Π_j p_j Π r_jk over the edges jk of the tree of columns with the largest product (Chow and Liu
     # 1968). p_j is the share of pairs of rows equal in column j, and p_j p_k r_jk that in j and k. So heights in inches
     # and in centimetres count as one column.
@@ -128,14 +125,12 @@ Above a mean of 2, the leave-one-out log loss of a learned dependence is far bel
 
 
 def copies_by_weight(table: Table, weight: Array, codes: Array | None = None) -> Message | None:
-    """A sentence about weights that count more equal rows than chance explains; otherwise ``None``.
-
-    If the classes are not a column of ``table``, ``codes`` holds the class codes of the rows.
-    """
+    """A sentence about weights that count more equal rows than chance explains; otherwise ``None``."""
     n, total, pairs = len(weight), weight.sum(), (weight * (weight - 1)).sum()
     if n < 2 or table.sparse or not total > n or ((weight % 1 != 0).any() and total <= INFLATED * n):
         return None
     cells = [cell_keys(table.column(name)) for name in table.names]
+    # ``codes`` holds the class codes of the rows, if the classes are not a column of the table.
     columns = [np.where(known, keys, 0) for known, keys in cells] + ([] if codes is None else [codes])
     frame, some = pd.DataFrame(dict(enumerate(columns))), few_rows(table, 5_000, 0)
     chance = np.exp(log_chance_of_equal_rows(frame.iloc[some], weight[some]))
@@ -479,10 +474,7 @@ TELLING = 0.5
 
 
 def telling_gaps(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, str]]:
-    """Yield columns whose fraction of missing cells differs greatly between classes, and these fractions as text.
-
-    Columns whose missing cells are modelled, as by :class:`bayesnb.Missing`, are left out.
-    """
+    """Yield columns whose fraction of missing cells differs greatly between classes, and these fractions as text."""
     rows = statistics.rows
     known = np.flatnonzero(rows >= 10)
     # A gap is a gap in all feature columns of its column, and `Missing` flags it in the first.

@@ -17,15 +17,7 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path; after the block, rename the temporary file to ``path``.
-
-    An error in the block leaves ``path`` unchanged.
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or cannot be written.
-    """
+    """Yield a temporary path, which replaces ``path`` after the block unless the block raises an error."""
     path = Path(os.path.realpath(path))
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a folder")
@@ -78,15 +70,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
-    """Write frames as one Parquet or CSV file, completely or not at all; return the number of rows.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is not a Parquet or CSV suffix.
-    OSError
-        If the disk is full or the folder cannot be written. An existing file then stays unchanged.
-    """
+    """Write frames as one Parquet or CSV file, completely or not at all; return the number of rows."""
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".pq", *SEPARATORS):
         raise ValueError(f"{path}: Expected a file that ends in .parquet, .csv or .tsv")
@@ -123,7 +107,7 @@ FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """Put an apostrophe before texts that look like formulas. Add the names of changed columns to ``marked``."""
+    """Put an apostrophe before texts that look like formulas, and add the names of changed columns to ``marked``."""
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]

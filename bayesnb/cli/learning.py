@@ -33,7 +33,6 @@ def fit(
     from bayesnb.data.parts import PartSummarizer
     from bayesnb.data.readings import may_be_of
     from bayesnb.data.specifications import Unlabelled
-    from bayesnb.dependence.exponents import named
     from bayesnb.inference.leave_one_out import left_out_scores
     from bayesnb.learned import Learned, believed
     from bayesnb.report.parts import count_of
@@ -52,7 +51,7 @@ def fit(
     if settings.dependence == "none":
         summary, drawn = engines.summary(asked, passing, target, settings.weight, None, table.tables, table.marks), None
     else:
-        spec = named(settings.dependence or "auto")
+        spec = settings.exponents()
         summary, drawn = engines.summary_and_sample(
             asked, passing, target, settings.weight, spec.rows, spec.random_seed, table.tables, table.marks
         )

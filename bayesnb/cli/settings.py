@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
     from bayesnb.data.encoders import Feature
     from bayesnb.data.schema import Schema
+    from bayesnb.dependence.exponents import Exponents
     from bayesnb.findings import Remark
 
 
@@ -120,6 +121,12 @@ class Settings:
         if spec is None:
             return replace(remark, decimal=remark.decimal * (self.of_all is None))
         return replace(remark, drop=False, decimal="")
+
+    def exponents(self) -> Exponents:
+        """The settings with which a dependence is learned."""
+        from bayesnb.dependence.exponents import named
+
+        return named(self.dependence or "auto")
 
     def parameters(self) -> dict[str, Any]:
         """The estimator's parameters, except ``dependence`` and the priors from ``--m``. Class labels are text."""

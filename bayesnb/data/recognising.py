@@ -65,7 +65,8 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
                 cure=Cure("features", own.spelled, name),
             )  # fmt: skip
         found[name] = own
-    require_parts(features, table.names, found)
+    if any(entry.columns for entry in said):
+        require_parts(features, table.names, found)
     return found
 
 

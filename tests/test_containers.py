@@ -1,5 +1,6 @@
 """One table in nine containers: what a column is, and what it says of the class, depend on its values alone."""
 
+import re
 import warnings
 from decimal import Decimal
 from typing import Any
@@ -9,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import mixed
+from conftest import mixed, run
 from numpy.testing import assert_allclose
 from scipy import sparse
 
@@ -368,3 +369,29 @@ def test_ordinal_codes_and_identifiers_are_warned_of_in_every_container_and_wher
     X = X.assign(id=np.arange(len(X)) * 7 + 3)
     with pytest.warns(nb.errors.IdentifierWarning, match="60 whole numbers"):
         BayesianNB().fit(pd.concat([X, X[:5]]), np.r_[y, y[:5]], np.r_[np.ones(60), np.zeros(5)])
+
+
+SPELLED_TRUTHS = {
+    "True": ("True", "False"), "TRUE": ("TRUE", "FALSE"), "yes": (" yes", "No"), "some typed": (True, "false"),
+    "a gap": ("true", "-"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spelled", SPELLED_TRUTHS)
+def test_the_cure_of_truths_as_text_keeps_their_values(spelled, tmp_path, capsys):
+    flag = np.resize([True, False, True, True, False, False], 24)
+    y = np.resize(["u", "v", "u", "u", "v", "u"], 24)
+    clf = BayesianNB().fit(X := pd.DataFrame({"f": flag, "x": np.arange(24)}), y)
+    true, false = SPELLED_TRUTHS[spelled]
+    X["f"] = new = pd.Series([true if each else false for each in flag])
+    for ask in (clf.predict_proba, lambda X: BayesianNB({"f": nb.families.Bernoulli()}).fit(X, y)):
+        with pytest.raises(ValueError, match="where numbers, or True and False, are needed, in row ") as error:
+            ask(X)
+    write = re.search(r"write (.*), or fit the model with features=", str(error.value))[1]
+    exec(write, {"X": X})
+    learned = pd.Series(flag).where(new != "-", None)
+    assert (clf.predict_proba(X) == clf.predict_proba(X.assign(f=learned))).all()
+    clf.save(tmp_path / "m.bayesnb")
+    X.assign(f=new.astype(str)).to_csv(tmp_path / "new.csv", index=False)
+    code, _, error = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.csv")
+    assert (code == 0) != ("write true and false as Boolean values, or " in error)

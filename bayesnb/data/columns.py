@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -140,7 +140,7 @@ class Column:
                 return np.full(len(self.values), np.nan)
             marks = {row for row, v in held if isinstance(v, str) and v.strip().lower() in amounts.GAPS}
             odd = [(row, v) for row, v in held if not (row in marks or amounts.is_float(v))]
-            said = "column {column!r} holds text ({value!r}) where numbers are needed, in row {row}"
+            said = "column {column!r} holds text ({value!r}) where {expected} are needed, in row {row}"
             truths = [(row, v) for row, v in held if isinstance(v, bool | np.bool_)]
             if truths and not odd:
                 said = "column {column!r} holds both numbers and True or False, such as {value!r} in row {row}"
@@ -158,8 +158,9 @@ class Column:
             if not isinstance(example, str):
                 truths, write = held, "give all cells one type"
             advice, more = to_numbers(self.name, [] if truths else cells, text, write)
+            expected = "numbers, or True and False," if truths_in(cells) else "numbers"
             raise RefusedError(
-                said + ": " + advice, column=self.name, value=example, row=row, expected="numbers", **more
+                said + ": " + advice, column=self.name, value=example, row=row, expected=expected, **more
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
@@ -285,7 +286,23 @@ def culprit(
             said = write(text, ", if its unit is that of the other cells")
         return text, said or "write the number without its unit"
     text = (words or [text for text in texts if amounts.number_in(text)] or texts)[0]
+    if truths := truths_in(among):
+        file = ", ".join(f"{int(true)} for {cell!r}" for cell, true in truths.items())
+        return text, Spelled(
+            f"write X[{column!r}] = X[{column!r}].astype(str).map({truths})",
+            f"write true and false as Boolean values, or {file}",
+        )
     return text, write(text) or to_mend(column, text, alone)
+
+
+TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
+
+
+def truths_in(texts: Iterable[str]) -> dict[str, bool]:
+    """What each text means if all texts are spellings of true, false or a gap; otherwise, an empty dict."""
+    words = {text: text.strip().lower() for text in sorted({*texts})}
+    read = {text: TRUTHS[word] for text, word in words.items() if word in TRUTHS}
+    return read if all(text in read or word in amounts.GAPS for text, word in words.items()) else {}
 
 
 def to_numbers(column: Any, texts: Sequence[str], odd: str, write: Any) -> tuple[str, dict[str, Any]]:

@@ -25,6 +25,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -43,6 +44,7 @@ from bayesnb import (
 )
 from bayesnb.cli import main
 from bayesnb.data import readers
+from bayesnb.data.schema import RESERVED
 from bayesnb.errors import BoundaryError, ImproperError, RefusedError
 from bayesnb.families import GammaKnownShape, GaussianKnownVariance
 
@@ -791,3 +793,28 @@ def test_a_learned_dependence_warns_of_weights_that_count_improbable_copies(depe
             for each in of_copies:
                 assert each.startswith("sample_weight counts 300 rows as")
                 assert each.endswith("divide them by their mean")
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_a_column_with_the_name_of_an_entry_of_answers_is_refused(name):
+    X, y = {name: [1, 2, 1, 2], "b": list("pqpq")}, list("uvuv")
+    with pytest.raises(RefusedError, match=said(name, "such as to", repr(name[1:-1]), "or leave it out")):
+        BayesianNB().fit(X, y)
+    clf = BayesianNB().fit({"a": X[name], "b": X["b"]}, y)
+    with pytest.raises(ValueError, match="is named like an entry of answers"):
+        BayesianNB(columns="grow").fit(pd.DataFrame({"b": X["b"]}), y).partial_fit(pd.DataFrame(X), y)
+    with pytest.warns(UserWarning, match="not fitted are ignored"):
+        clf.predict(pd.DataFrame({"a": X[name]} | X))
+    assert BayesianNB().fit(pd.DataFrame(X), name).feature_names_in_.tolist() == ["b"]
+
+
+@pytest.mark.parametrize("dependence", [None, "weighted", "pairwise", "forests", "auto"])
+def test_names_of_entries_of_answers_are_reserved(dependence):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = pd.DataFrame({"a": rng.normal(y, 1), "b": rng.normal(y, 1), "c": rng.choice(["p", "q"], 60)})
+    clf = BayesianNB(dependence=dependence, random_state=0).fit(X, y)
+    named = {*clf.tables(), *clf.explain(X[:3]).index.get_level_values("entry")}
+    if dependence is None:
+        named |= {*clf.loo(X, y, by="feature").columns.get_level_values(1), *nb.checks.sensitivity(clf, X[:1]).index}
+    assert {each for each in named if each[0] == "("} <= RESERVED

@@ -199,13 +199,6 @@ def test_a_row_that_is_impossible_under_both_classes_has_nan_log_odds():
     assert frame.loc["(prior)", "log_odds"] == 0
 
 
-def test_a_feature_called_total_or_prior_keeps_its_own_entry():
-    X = pd.DataFrame({"(total)": ["a", "b", "a"], "(prior)": [1.0, 2.0, 3.5]})
-    frame = BayesianNB().fit(X, ["u", "v", "v"]).explain(X[:1], "u", "v")
-    assert len(frame) == 4
-    assert_allclose(frame["log_odds"].iloc[:3].sum(), frame["log_odds"].iloc[3])
-
-
 def test_binned_columns_known_variances_and_exposures_are_explained():
     X, y = mixed(60)
     features = {

@@ -351,14 +351,6 @@ def test_a_contribution_of_0_against_0_is_labelled_so():
     assert shows(pixels(figure), BLUE)
 
 
-def test_a_column_may_have_the_name_of_the_total():
-    (axes,) = plots.ledger(ledger_of({"(total) ": ("x", 1.0), "(prior) ": ("y", 1.0)})).axes
-    assert len(axes.patches) == 4
-    frame = ledger_of({"a": ("x", 1.0)})
-    frame.index = pd.Index(["(prior)", "(total)", "(total)"], name="entry")
-    assert len(plots.ledger(frame).axes[0].patches) == 3
-
-
 # Uncertainty
 
 

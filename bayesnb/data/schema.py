@@ -25,6 +25,11 @@ from bayesnb.priors import Array
 from bayesnb.priors.class_prior import LabelPrior, WithUnknown
 from bayesnb.wording import UNFITTED, Cure, Message, RefusedError, meant, require_choice, some, warn
 
+CLASS, ALL, EXPONENTS = "(class)", "(all)", "(exponents)"
+PRIOR, OFFSET, AVERAGING, TOTAL, EDGES = "(prior)", "(offset)", "(averaging)", "(total)", "(other edges)"
+RESERVED = frozenset((CLASS, ALL, EXPONENTS, PRIOR, OFFSET, AVERAGING, TOTAL, EDGES))
+"""Names of entries of answers, which no column or feature may have."""
+
 type ColumnsPolicy = Literal["fixed", "grow"]
 
 LET_JOIN = Message("let columns join with {cure}", cure=Cure("columns", "grow"))
@@ -51,6 +56,11 @@ class Schema:
             raise ValueError(
                 'columns="grow" finds columns by their names, and this table has none: give it as a data frame'
             )
+        for name in sorted(RESERVED.intersection(chain(self.names, self.features))):
+            raise RefusedError(
+                "column {column!r} is named like an entry of answers: rename it, such as to {write!r}, or {cure}",
+                column=name, write=name.strip("()"), cure=Cure("drop", column=name),
+            )  # fmt: skip
 
     @classmethod
     def infer(

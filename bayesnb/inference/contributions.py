@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from bayesnb.data.encoders import Feature
-from bayesnb.data.schema import Schema
+from bayesnb.data.schema import AVERAGING, EDGES, OFFSET, PRIOR, TOTAL, Schema
 from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative
 from bayesnb.families.columns import dense_cells
@@ -29,9 +29,6 @@ from bayesnb.model.stacks import Piece
 from bayesnb.numerics import log_gamma_draw
 from bayesnb.priors import Array, Dirichlet, Outcome, Theta, log_rising
 from bayesnb.priors.common_draws import CommonDraws
-
-PRIOR, OFFSET, AVERAGING, TOTAL = "(prior)", "(offset)", "(averaging)", "(total)"
-EDGES = "(other edges)"
 
 LEAST_EDGE = 0.1
 """Least probability of an edge with a separate entry."""

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from bayesnb.data.schema import CLASS
 from bayesnb.families.columns import at_levels, dense_cells, known_cells
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.trials import BinaryCounts
@@ -195,10 +196,6 @@ def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Arr
         return moved
 
     return at(best_share(lambda share: value(at(share)), both.shape, GRID))
-
-
-CLASS = "(class)"
-"""The key of the class prior in ``priors``."""
 
 
 MOST_COMPLETIONS = 1024

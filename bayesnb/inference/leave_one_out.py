@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.rows import TrainingRows
+from bayesnb.data.schema import PRIOR
 from bayesnb.dependence.learning import FOLDS
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
-from bayesnb.inference.contributions import PRIOR
 from bayesnb.inference.questions import question
 from bayesnb.inference.scoring import log_proba_of, own
 from bayesnb.model import Data, normalize, part_of

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.encoders import Feature
+from bayesnb.data.schema import CLASS, EXPONENTS
 from bayesnb.dependence.learned import weighed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
@@ -105,7 +106,7 @@ def _notes(found: Mapping[Any, pd.DataFrame]) -> str:
         "all models, and a model without a term has the exponent 0 for it. log Bayes factor: of a learned exponent "
         "against 1 (columns) or 0 (further terms)."
     )
-    return said if "(exponents)" in found else ""
+    return said if EXPONENTS in found else ""
 
 
 @question(
@@ -131,9 +132,9 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """
     classifier.posterior.warn_of_chains()
     shown, label, features = _point(classifier), pd.Index(classifier.classes, name="class"), classifier.schema.features
-    found = {"(class)": pd.DataFrame({"probability": np.exp(shown.log_pi)}, index=label)}
+    found = {CLASS: pd.DataFrame({"probability": np.exp(shown.log_pi)}, index=label)}
     found |= {name: _table(feature, shown.features[name], label) for name, feature in features.items()}
-    return found if not hasattr(classifier, "exponents_") else found | {"(exponents)": classifier.exponents_}
+    return found if not hasattr(classifier, "exponents_") else found | {EXPONENTS: classifier.exponents_}
 
 
 @question("the weights of the same model as softmax regression", "why", "odds")

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import priors
+from bayesnb.data.schema import ALL, CLASS
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.believed import PREDICTIVE
 from bayesnb.inference.classifier import Classifier
@@ -25,10 +26,6 @@ from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, RefusedError
 
 type Scaling = Literal["density", "rows"]
-
-
-CLASS, ALL = "(class)", "(all)"
-"""Names of the class prior, and of all priors together."""
 
 
 PARTS = ("prior", "likelihood")

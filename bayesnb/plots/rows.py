@@ -164,12 +164,7 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
     entries = frame.index.get_level_values(-1).tolist()
     if entries[:1] != ["(prior)"] or entries[-1] != "(total)":
         raise ValueError(f"Expected the entries of a row from '(prior)' to '(total)'; got {entries[:20]}")
-    # A column may be named like one of these entries, but hardly two like both.
-    rows = max(
-        min(map(entries.count, ("(prior)", "(total)"))),
-        frame.index.droplevel(-1).nunique() if frame.index.nlevels > 1 else 1,
-    )
-    if rows > 1:
+    if (rows := entries.count("(total)")) > 1:
         raise ValueError(f"Expected the ledger of one row; got {rows} rows: choose one, such as frame.loc[[row]]")
     lines = frame.reset_index(drop=True)
     lines.insert(0, "entry", pd.Series(entries, dtype=object))

@@ -16,10 +16,11 @@ import pandas as pd
 from scipy.special import entr
 
 from bayesnb import learning, plots
+from bayesnb.data.schema import AVERAGING, OFFSET
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.evaluation.folds import some_rows
 from bayesnb.inference.classifier import index_of
-from bayesnb.inference.contributions import AVERAGING, OFFSET, in_one
+from bayesnb.inference.contributions import in_one
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report import parts
 from bayesnb.signatures import without_markup

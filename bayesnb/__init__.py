@@ -11,7 +11,7 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public object by its name. The error for an unknown name suggests an existing name."""
+    """Return a public object by its name, or raise an error that suggests an existing name."""
     try:
         return _public(name)
     except AttributeError:

@@ -95,8 +95,6 @@ GOOD_K = 0.7
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
     """Pareto-smoothed importance weights that make posterior draws represent the posterior without one table cell.
 
-    The array ``weight`` (cell,) holds the sample weight of the row that contains each cell.
-
     Returns
     -------
     log_weight : array (draw, cell)
@@ -106,6 +104,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     """
     from arviz_stats.base import array_stats
 
+    # ``weight`` (cell,) is the sample weight of the row of each cell.
     learned = (log_likelihood * weight).T
     each = np.exp(learned - learned.max(axis=1, keepdims=True)).reshape(len(weight), chains, -1)
     with np.errstate(invalid="ignore", divide="ignore"):

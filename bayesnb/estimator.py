@@ -134,13 +134,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
-    """Allow only one thread at a time to train an estimator.
-
-    Raises
-    ------
-    RuntimeError
-        If the same thread is already training the estimator.
-    """
+    """Decorate a method so that only one thread at a time trains an estimator."""
 
     @wraps(verb)
     def learn(estimator: Any, *args: Any, **kwargs: Any) -> Any:

@@ -131,27 +131,20 @@ TELLS_ALL = f"tells the class exactly: {UNLESS_KNOWN}"
 
 @dataclass(frozen=True)
 class Remark:
-    """A finding about a column, or about the whole table if ``column`` is ``None``.
-
-    ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
-    without a remedy. ``drop`` is true if the column should be left out. ``option`` holds the name and value of a
-    command-line option that is a remedy, if any. ``cures`` are the advised families, the best first. ``asks`` is true
-    if the user must decide: specifying any family settles the finding, and the suggested command specifies none.
-    ``mark`` is a text that may mean missing. ``far`` is true if the finding is about numbers far from all others,
-    ``tells`` if it is about a column that predicts the class by itself. ``decimal`` is the decimal mark of the first
-    cure if only other columns settle the mark, or "?" if no column does.
-    """
+    """A finding about a column, or about the whole table if ``column`` is ``None``."""
 
     column: Any
-    said: str | Message
-    serious: bool = False
-    drop: bool = False
-    option: tuple[str, ...] = ()
-    cures: tuple[Cure, ...] = ()
+    said: str | Message  # The observation and the suggested remedy.
+    serious: bool = False  # Whether predictions are likely to be wrong without a remedy.
+    drop: bool = False  # Whether the column should be left out.
+    option: tuple[str, ...] = ()  # Name and value of a command-line option that is a remedy.
+    cures: tuple[Cure, ...] = ()  # The advised families, the best first.
+    # Whether the user must decide: specifying any family settles the finding, and the suggested command specifies none.
     asks: bool = False
-    mark: str = ""
-    far: bool = False
-    tells: bool = False
+    mark: str = ""  # A text that may mean missing.
+    far: bool = False  # Whether the finding is about numbers far from all others.
+    tells: bool = False  # Whether it is about a column that predicts the class by itself.
+    # The decimal mark of the first cure if only other columns settle the mark; "?" if no column does.
     decimal: str = ""
 
     @classmethod
@@ -431,13 +424,10 @@ def examine(
     frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLayout] = (),
     declares: Collection[Any] | None = None, marks: Callable[[], amounts.Marks] | None = None,
 ) -> list[Remark]:  # fmt: skip
-    """The remarks about each column, in the order of the columns.
-
-    ``frame`` may be a sample; ``rows`` counts the rows of the whole table. ``declares`` names the columns whose
-    categorical types declare their levels. ``marks()`` returns the decimal marks of a file, from which columns may have
-    been dropped.
-    """
+    """The remarks about each column of a table, of which ``frame`` may be a sample, in the order of the columns."""
     frame = looked_at(_typed(frame), LOOKED_AT)
+    # ``declares`` names the columns whose categorical types declare their levels. ``marks()`` returns the decimal marks
+    # of a file, from which columns may have been dropped.
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
     found = _examined(frame, target, rows, layouts, declares)
@@ -743,12 +733,10 @@ def assumed(remarks: Collection[Remark]) -> Message | None:
 
 
 def without(frame: pd.DataFrame, marks: Collection[str], typed: bool = False) -> pd.DataFrame:
-    """Read ``marks`` as missing, as ``--na`` does. A text column becomes numeric if its remaining cells are numbers.
-
-    Numbers with a decimal comma become numeric only if ``typed`` is true, as for a CSV file.
-    """
+    """Read ``marks`` as missing, as ``--na`` does, and convert text columns whose remaining cells are numbers."""
     if not marks:
         return frame
+    # Numbers with a decimal comma become numeric only if ``typed`` is true, as for a CSV file.
     found = {}
     for name, cells in frame.items():
         own = marks_in(str(name), marks, frame.columns)
@@ -919,10 +907,8 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 
 
 def _are_ranges(levels: pd.Index) -> bool:
-    """Whether at least 90 % of the levels are two numbers in order, of which the second is at most ten times as large.
-
-    In codes with a hyphen, such as telephone numbers, the second number is often the smaller one, or far larger.
-    """
+    """Whether at least 90 % of the levels are ranges: two numbers, the second larger, by a factor of at most ten."""
+    # In codes with a hyphen, such as telephone numbers, the second number is often the smaller one, or far larger.
     ends = levels.astype(str).to_series().str.extract(f"^{RANGE}$").replace(",", ".", regex=True).astype(float)
     return bool(((ends[0] < ends[1]) & (ends[1] <= 10 * ends[0].clip(lower=1))).mean() >= 0.9)
 
@@ -945,12 +931,12 @@ DEGREE = re.compile(f"({'|'.join(sorted(f'{NEGATIONS}|{DEGREES}'.split('|'), key
 
 
 def _numbered(levels: Iterable[Any]) -> list[Any]:
-    """The levels in order, if they may be steps of a scale, such as Q1 to Q5, letters from A, or ranges.
-
-    Return ``[]`` for other levels, and for more than 12 levels, which are probably places or products.
+    """The levels in order, if they may be steps of a scale, such as Q1 to Q5, letters from A, or ranges; otherwise
+    ``[]``.
     """
     parts = {level: re.fullmatch(r"(\D*)(\d{1,2})", str(level)) for level in levels}
     held, letters = [*parts], "".join(sorted(map(str, parts)))
+    # More than 12 levels are probably places or products.
     if not 2 < len(held) <= 12:
         return []
     if letters in ("ABCDF", ascii_uppercase[: len(held)]):
@@ -1555,12 +1541,10 @@ def _telling(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _beyond(counts: Array, values: Array) -> tuple[int, int, str, float] | None:
-    """Find a class whose numbers lie above (or below) nearly all numbers of other classes, which are mostly equal.
-
-    An example is the cost of a repair: 0 without a repair. ``counts``, (value, class), counts the rows with each of the
-    sorted ``values``, and in the last line the rows with a missing cell. Return the class, the number of exceptions,
-    the side ("above" or "below") and the limit, or ``None``.
-    """
+    """Find a class whose numbers lie above (or below) nearly all numbers of other classes, which are mostly equal."""
+    # For example, the cost of a repair is 0 if there was no repair. ``counts`` (value, class) counts the rows with each
+    # of the sorted ``values``; its last row counts the missing cells. The result is the class, the number of
+    # exceptions, the side and the limit.
     size, below = counts.sum(axis=0), counts[:-1].cumsum(axis=0)
     others = below.sum(axis=1, keepdims=True) - below
     known = others[-1]

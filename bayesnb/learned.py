@@ -47,10 +47,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from one part of a table.
-
-        If an earlier classifier, ``before``, is given, use its schema and bin edges.
-        """
+        """Learn from one part of a table, with the schema and bin edges of the classifier ``before``, if given."""
         classes = part.classes if isinstance(part, Summary) else part.target.classes
         schema, counts, held = None, nothing(len(classes)), False
         if before is not None:
@@ -131,11 +128,9 @@ def believed(
     settings: EstimatorParameters, before: Classifier | None, learned: Learned,
     draws: Mapping[Any, Draws] | None = None, **others: Any,
 ) -> Classifier:  # fmt: skip
-    """Build a classifier from ``learned``.
-
-    The class column, the result of EM and the powers of likelihoods come from an earlier classifier, ``before``. A
-    feature with draws in ``draws`` is not sampled again. ``others`` holds values of further classifier fields.
-    """
+    """Build a classifier from what was learned."""
+    # ``before`` is an earlier classifier. A feature with draws in ``draws`` is not sampled again. ``others`` holds
+    # values of further classifier fields.
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = settings.label_prior, tuple(dict.fromkeys(learned.declared)), learned.schema
     model = schema.model(label)

@@ -125,11 +125,10 @@ def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array |
 
 
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
-    """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
-
-    The two rates have the counts ``a`` and ``b`` in the exposures ``at`` and ``bt``. For removed
-    events, pass a negative count and a negative exposure.
+    """Half the likelihood ratio statistic of two Poisson rates, with counts a, b in exposures at, bt, against one
+    pooled rate.
     """
+    # Removed events have a negative count and a negative exposure.
     with np.errstate(all="ignore"):
         whole = at + bt
         rate = (a + b) / whole

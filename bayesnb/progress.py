@@ -1,7 +1,4 @@
-"""Progress bars on stderr: shown only on a terminal, for jobs that take more than two seconds, and removed at the end.
-
-A job reports its progress with :class:`Progress` and prints nothing. The bars of all running jobs are shown together.
-"""
+"""Progress bars on stderr, shown only on a terminal, and only for jobs that take more than two seconds."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ PAUSE = 0.1
 
 
 class Progress:
-    """A job, such as "reading", whose progress a terminal shows.
-
-    Only jobs that the main thread starts are shown.
-    """
+    """A job of the main thread, such as "reading", whose progress a terminal shows."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -101,7 +95,7 @@ class _Terminal:
         self.drawn = now
 
     def end(self, job: Progress) -> None:
-        """Remove a job and the jobs within it. If no job is left, remove the bars."""
+        """Remove a job and the jobs within it, and the bars if no job is left."""
         ids = [id(each) for each in self.jobs]
         if id(job) not in ids:
             return

@@ -1,8 +1,7 @@
-"""Messages with values, suggested options and did-you-mean hints.
+"""Messages with values, suggested options and did-you-mean hints."""
 
-An error or a finding holds a :class:`Message`, a template with named values. :func:`written` formats a message for
-Python or the command line: the same :class:`Cure` becomes ``dependence="pairwise"`` or ``--dependence pairwise``.
-"""
+# An error or a finding holds a :class:`Message`, which :func:`written` formats for Python or the command line: the same
+# :class:`Cure` becomes ``dependence="pairwise"`` or ``--dependence pairwise``.
 
 from __future__ import annotations
 
@@ -179,11 +178,9 @@ class _Filled(Formatter):
 
 
 def written(what: Any, form: Form = "python", space: str = " ", flags: Collection[str] | None = None) -> str:
-    """The text of a message, remedy, error or warning; ``str(what)`` if ``what`` is none of these.
-
-    ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value. ``flags`` are the options of the
-    command that the user called.
-    """
+    """The text of a message, remedy, error or warning; ``str(what)`` if ``what`` is none of these."""
+    # ``space`` replaces each space in the text of a ``Cure`` or ``Spelled`` value. ``flags`` are the options of the
+    # command that the user called.
     match what:
         case Cure() | Spelled():
             return what.written(form, flags).replace(" ", space)
@@ -296,10 +293,7 @@ def moved(error: RefusedError, row: Any) -> RefusedError:
 
 @contextmanager
 def rows_at(places: Any) -> Iterator[None]:
-    """Correct row numbers in errors about selected rows: row i is row ``places[i]`` of the table.
-
-    If all rows are selected, ``places`` is ``None``.
-    """
+    """Correct row numbers in errors about selected rows: row i is row ``places[i]`` of the table."""
     try:
         yield
     except RefusedError as error:
@@ -312,10 +306,7 @@ def rows_at(places: Any) -> Iterator[None]:
 
 @contextmanager
 def counted_from(start: int) -> Iterator[None]:
-    """Correct row numbers in errors about a part of a table: row i of the part is row ``start + i`` of the table.
-
-    An error without a row number states where the part begins.
-    """
+    """Correct row numbers in errors about a part of a table: row i of the part is row ``start + i`` of the table."""
     try:
         yield
     except ValueError as error:

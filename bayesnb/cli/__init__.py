@@ -1,7 +1,6 @@
-"""The command line: results go to stdout, everything else to stderr.
+"""The command line: results go to stdout, everything else to stderr."""
 
-Commands import most modules only when they run, so that help is fast.
-"""
+# Commands import most modules only when they run, so that help is fast.
 
 from __future__ import annotations
 
@@ -56,10 +55,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code.
-
-    If a signal has arrived (in ``arrived``), an error counts as an interruption.
-    """
+    """Run the command and return its exit code; an error after a signal (in ``arrived``) counts as an interruption."""
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)

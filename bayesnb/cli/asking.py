@@ -89,7 +89,7 @@ UNLABELLED = ("label_next",)
 
 
 class Questions(click.Group):
-    """Commands that answer questions about a table. A command is imported only when it runs."""
+    """Commands that answer questions about a table."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in options.stated()["questions"]]

@@ -122,14 +122,11 @@ def explain(
 def _of_row(
     clf: Any, before: pd.DataFrame, now: pd.DataFrame, unit: str, prob: float
 ) -> tuple[pd.DataFrame, Any] | None:
-    """Return (contributions, class probabilities) of the row before --set.
-
-    The contributions compare the two classes that are compared for the changed row. Return ``None`` if the model cannot
-    read the row before --set.
-    """
+    """Contributions and class probabilities of the row before --set, or ``None`` if the model cannot read this row."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Warnings are about the row that is explained.
         try:
+            # The two classes are those that are compared for the changed row.
             found = clf.explain(before, *now.iloc[-1][["label", "against"]], unit=unit, prob=prob).droplevel("row")
             return found, clf.predict_proba(before)[0]
         except ValueError:

@@ -33,10 +33,7 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 
 
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
-    """The classifier in a model file, and its class column.
-
-    ``absent`` and ``target``, if not ``None``, replace the model's settings.
-    """
+    """The classifier in a model file, and its class column; ``absent`` and ``target`` replace the model's settings."""
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
 
@@ -58,11 +55,7 @@ def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True,
     check: Callable[[str, pd.DataFrame, Target, list[Any]], Any] = lambda *_: None,
 ) -> FittedTable:  # fmt: skip
-    """Read a table into memory and fit a model. Print the size of the table and serious findings to stderr.
-
-    If ``repeat`` is true, a row of weight w becomes w rows. The function ``check`` gets all rows, also those without a
-    class, and may raise an error before the fit.
-    """
+    """Read a table into memory and fit a model; print the size of the table and serious findings to stderr."""
     from bayesnb import learning
     from bayesnb.data.schema import Schema
     from bayesnb.data.tables import Table
@@ -72,6 +65,8 @@ def fitted(
     every, labels = table.whole(target)
     X, y = every[labels.notna()], labels.dropna()
     say(f"{table.name}: {len(X):,} rows, {X.shape[1]:,} columns, target {y.name!r}")
+    # ``check`` gets all rows, also those without a class, and may raise an error before the fit. If ``repeat`` is true,
+    # a row of weight w becomes w rows.
     whole, weight = X.assign(**{str(y.name): y}), None
     if settings.weight is not None:
         weight = weights_in(every, settings.weight)[y.index]
@@ -103,11 +98,7 @@ def fitted(
 def with_dependence(
     asked: EstimatorParameters, settings: Settings, learn: Callable[[EstimatorParameters], Classifier]
 ) -> tuple[EstimatorParameters, Classifier]:
-    """Fit with the specified or default dependence. Return the parameters and the model.
-
-    If a dependence that the user specified cannot be added, an error is raised. If the default, "auto", cannot be
-    added, the reason is printed on stderr.
-    """
+    """Fit with the specified or default dependence; return the parameters and the model."""
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
 
@@ -120,6 +111,7 @@ def with_dependence(
     try:
         clf = learn(asked)
     except (NoExponentsError, ImproperError) as error:
+        # Only a dependence that the user specified must be possible; the default may be left out.
         if settings.dependence is not None:
             raise
         say(Message("no dependence was added: {error}", error=error))
@@ -131,12 +123,13 @@ def with_dependence(
 
 
 def weights_in(frame: pd.DataFrame, column: str) -> pd.Series:
-    """The row weights in a column of ``frame``. The index of ``frame`` holds the row numbers in the file."""
+    """The row weights in a column of ``frame``, as a Series."""
     import pandas as pd
 
     from bayesnb.data.parts import weights_of
     from bayesnb.data.tables import Table
 
+    # The index of ``frame`` holds the row numbers in the file.
     with rows_at(frame.index):
         return pd.Series(weights_of(Table.of(frame[[column]]), column), frame.index, name=column)
 

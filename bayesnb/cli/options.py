@@ -1,7 +1,4 @@
-"""The options of all commands. Each option has the same name, default and meaning in all commands.
-
-:mod:`bayesnb.cli.stated` collects the types, defaults and texts of options from signatures and docstrings.
-"""
+"""The options of all commands: each has the same name, default and meaning in every command."""
 
 from __future__ import annotations
 

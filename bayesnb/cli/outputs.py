@@ -34,10 +34,7 @@ OWN_PICTURE = "bayesnb audit"
 def require_output(
     output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool] | None, force: bool
 ) -> None:
-    """Raise ``click.BadParameter`` for a wrong suffix, a missing folder, or a file that must not be replaced.
-
-    Files for which ``is_own`` returns True may be replaced. With ``force``, any file except an input may be replaced.
-    """
+    """Raise ``click.BadParameter`` for a wrong suffix, a missing folder, or a file that must not be replaced."""
     if output is None or output == "-":
         return
     path, suffix = Path(output), Path(output).suffix.lower()

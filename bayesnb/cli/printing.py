@@ -25,7 +25,7 @@ def print_command(command: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types. Tables become lists of records, infinity becomes a text, and NaN becomes null."""
+    """Convert a value to JSON types: tables to lists of records, infinity to text, NaN to null."""
     if hasattr(value, "to_dict"):
         named = any(name is not None for name in value.index.names)
         return [plain(line) for line in (value.reset_index() if named else value).to_dict("records")]
@@ -85,7 +85,7 @@ def print_sections(sections: Iterable[Section]) -> None:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for a console. If the console is too narrow for the longest words, every row becomes a list."""
+    """A table for a console, or a list per row if the console is too narrow for the longest words."""
     from rich.cells import cell_len, set_cell_size
     from rich.table import Table
     from rich.text import Text

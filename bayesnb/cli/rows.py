@@ -111,10 +111,7 @@ def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, s
 def asked_rows(
     rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = (), decimals: Mapping[str, str] = NO_MARKS
 ) -> list[dict[str, Any]]:
-    """The rows to predict; for an embedded data set from a textbook, the default is the book's example row.
-
-    ``values`` describe one additional row.
-    """
+    """The rows to predict; for an embedded data set from a textbook, the default is the book's example row."""
     said = [_typed(_items(row, X), X, decimals=decimals) for row in rows]
     if values:
         said.append(_typed([_named(value, X) for value in values], X, "--set", decimals))
@@ -181,7 +178,7 @@ def _typed(
 
 
 def typed(text: str, column: pd.Series, name: str, option: str = "--row") -> Any:
-    """Convert a text to the column's type. An empty text is a missing value."""
+    """Convert a text to the type of a column; an empty text is a missing value."""
     from pandas.api import types
 
     from bayesnb.data.amounts import GAPS, number_in

@@ -171,7 +171,7 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Convert the texts in ``class_prior`` and ``unknown`` to labels. New labels in ``class_prior`` stay text."""
+    """Convert the texts in ``class_prior`` and ``unknown`` to labels; new labels in ``class_prior`` stay text."""
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
     extra = {}

@@ -140,7 +140,7 @@ class Opened:
         return target
 
     def load(self, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-        """Read the rows with a label into memory. The index holds the row numbers in the file."""
+        """Read the rows with a label into memory, with the row numbers in the file as index."""
         X, y = self.whole(target)
         return X[y.notna()], y[y.notna()]
 
@@ -201,18 +201,14 @@ def opened_for(
     clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None, learn: bool = False,
     new: bool = True,
 ) -> Opened:  # fmt: skip
-    """Open a table with the settings for reading that a fitted model stores.
-
-    The columns in ``others`` are read even if the model does not use them. If ``learn`` is true, new columns may be
-    added. If ``new`` is true, the model has not learned the rows, and numbers far from the learned numbers are
-    reported.
-    """
+    """Open a table with the settings for reading that a fitted model stores."""
     format = clf.schema.format(format)
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
         format = replace(format, text=(*format.text, target))
     said = clf.reading
     marks = {name: tuple(dict.fromkeys([*said.get(name, ()), *getattr(format, name)])) for name in ("na", "keep_na")}
     found = opened(data, replace(format, **marks), names=(*clf.schema.raw, target, *others))
+    # The columns in ``others`` are read even if the model does not use them.
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names and column not in others)
     known = {*clf.schema.raw, *left_out, *others, target, clf.target}
     further = [name for name in found.names if name not in known]
@@ -228,16 +224,12 @@ def opened_for(
 def opened(
     data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = (), says_sheet: bool = True
 ) -> Opened:
-    """Open an embedded data set or a file.
-
-    The text ``data`` is a path if such a file exists, or if the text contains a dot or a slash. Columns named in
-    ``settings`` must exist. The first line is the header if it contains one of ``names``. ``says_sheet``: whether to
-    print on stderr which sheet of a workbook is read, if no option names the sheet.
-    """
+    """Open an embedded data set or a file; a text with a dot or a slash is a path."""
     from bayesnb.data.readers import Source
 
     # Without settings, markers come from a model, and may be of a column that the table need not have.
     asked = {} if settings is None else {"--na": format.na, "--keep-na": format.keep_na}
+    # Columns named in ``settings`` must exist. The first line is the header if it contains one of ``names``.
     settings = settings or Settings()
     if data == "-":
         require_stdin()

@@ -1,7 +1,6 @@
-"""``python -m bayesnb.cli.stated`` extracts options from signatures and docstrings to ``stated.json``.
+"""``python -m bayesnb.cli.stated`` extracts options from signatures and docstrings to ``stated.json``."""
 
-Without ``stated.json``, every help text would have to import the functions, which takes a second.
-"""
+# Without ``stated.json``, every help text would have to import the functions, which takes a second.
 
 from __future__ import annotations
 

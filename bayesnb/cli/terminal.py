@@ -1,7 +1,6 @@
-r"""Write text to a terminal or a pipe.
+r"""Write text to a terminal or a pipe, with control characters escaped, for example as ``\x1b``."""
 
-Control characters are escaped, for example as ``\x1b``, because a terminal would execute escape sequences.
-"""
+# A terminal would execute escape sequences.
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ FLAGS: ContextVar[frozenset[str] | None] = ContextVar("FLAGS", default=None)
 
 
 def one_line(said: Any) -> str:
-    """Write a message as one readable line. Parameters are named as command-line options."""
+    """Write a message as one readable line that names parameters as command-line options."""
     line = " ".join(map(str.strip, written(said, "command", JOINED, FLAGS.get()).splitlines()))
     return visible(line if len(line) <= LONGEST else line[:LONGEST] + "…", keep=JOINED)
 
@@ -129,7 +128,7 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM act like Ctrl-C. Yield a list that collects received signals."""
+    """Let SIGTERM act like Ctrl-C; yield a list that collects received signals."""
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield arrived

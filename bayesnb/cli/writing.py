@@ -83,12 +83,10 @@ OUTSIDE = 0.001
 def _noted(
     frames: Iterable[pd.DataFrame], errors: list[float], imprecise: list[int], outside: list[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the frames of predictions unchanged. For each frame, append one number to each of three lists.
-
-    ``errors`` gets the largest Monte Carlo standard error, ``imprecise`` the number of rows with a large error,
-    and ``outside`` the number of rows with a probability outside its interval.
-    """
+    """Yield the frames of predictions unchanged, and append one number per frame to each of three lists."""
     for frame in frames:
+        # The largest Monte Carlo standard error, the number of rows with a large error, and the number of rows with a
+        # probability outside its interval.
         errors.append(frame.attrs.get("mcse", 0.0))
         imprecise.append(frame.attrs.get("imprecise", 0))
         wide = [str(name) for name in frame if f"{name}_lower" in frame]

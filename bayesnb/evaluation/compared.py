@@ -66,14 +66,12 @@ class Comparison:
 
     @property
     def recommended(self) -> Any:
-        """The best model that is clearly better than the default; the default if no model is.
-
-        A model is clearly better if its log loss is smaller by more than two standard errors, and by at least 0.0005
-        nats per row. A plug-in estimate that gives some values probability 0 (infinite regret) is recommended only if
-        it is the default.
-        """
+        """The best model that is clearly better than the default; the default if no model is."""
+        # A plug-in estimate that gives some values probability 0 (infinite regret) is recommended only if it is the
+        # default.
         sound = [each for each in self.answers if self.table.loc[each].get("regret", 0) != np.inf]
         if self.default in self.answers:
+            # By more than two standard errors, and by at least 0.0005 nats per row.
             sound = [each for each in sound if self._clearly_better(each, self.default)]
         if not sound:
             return self.default
@@ -92,10 +90,7 @@ class Comparison:
         return int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
 
     def regret(self, name: Any) -> Message:
-        """A sentence that compares the log loss of a plug-in estimate with the log loss of full Bayes.
-
-        If fitting the plug-in estimate raised an exception, raise this exception again.
-        """
+        """A sentence that compares the log loss of a plug-in estimate with the log loss of full Bayes."""
         if name in self.absent:
             raise self.absent[name]
         if never := self.never(name):
@@ -253,10 +248,7 @@ class Comparison:
         return f"<p>{escape(self.sentence)}</p>{table}{absent}"
 
     def plot(self) -> Figure:
-        """Plot log loss, Brier score and accuracy per model, with intervals; the recommended model is orange.
-
-        An arrow marks an infinite log loss.
-        """
+        """Plot log loss, Brier score and accuracy per model, with intervals; the recommended model is orange."""
         from matplotlib.figure import Figure
 
         frame = self.to_frame().dropna(subset=["log_loss"])

@@ -177,7 +177,7 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _answers_inside(asked: EstimatorParameters, X: Any, y: Any, codes: Array) -> Array | None:
-    """Held-out log p(c | x) from fitting a model average, (row, class); None for other models or large tables."""
+    """Held-out log p(c | x), (row, class), of a model average that computes it in the fit; otherwise ``None``."""
     if not named(asked.dependence).average or len(codes) > FEW:
         return None
     return learning.fitted(asked, X, y).dependence.held_out

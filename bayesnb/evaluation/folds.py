@@ -50,10 +50,8 @@ class Fold:
 def folds_of(
     clf: Any, X: Any, y: Any, cv: Folds | Literal["once"], scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
-    """Fit a classifier for each fold. Return the folds, and the true classes of the scored rows.
-
-    ``cv="once"`` makes one fold, which holds out all scored rows.
-    """
+    """Fit a classifier for each fold; return the folds, and the true classes of the scored rows."""
+    # ``cv="once"`` makes one fold, which holds out all scored rows.
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
         raise TypeError(
@@ -138,21 +136,18 @@ def _schema(settings: EstimatorParameters, table: Table) -> Schema:
 
 
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
-    """Predict the held-out rows: log p(c, x), (row, class), and the codes of the true classes.
-
-    ``of`` is a function that is applied to the fitted classifier of each fold, and returns the classifier to predict
-    with.
-    """
+    """Predict the held-out rows: log p(c, x), (row, class), and the codes of the true classes, (row,)."""
     # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
     log_joint = np.full((len(target.codes), len(classes)), np.nan)
     for fold in folds:
+        # ``of`` converts the fitted classifier to the classifier that predicts.
         log_joint[fold.rows] = fold.ask(of(fold.fitted))
     return log_joint, target.among(classes)
 
 
 def true_classes(clf: Any, y: Any, n: int) -> Target:
-    """The labels of ``n`` rows. A missing label raises an error."""
+    """The labels of ``n`` rows, none of which may be missing."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
     target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker).of_rows(n)
@@ -252,7 +247,7 @@ def require_folds(target: Target, cv: Any, hint: str = "") -> None:
 
 
 def _dealt(X: Any, codes: Array, n: int) -> Array:
-    """The fold of each row, as an integer, (row,). In all folds, class frequencies are nearly equal."""
+    """The fold number of each row, (row,), such that class frequencies are nearly equal in all folds."""
     size, turn = np.bincount(codes), turns(X, codes, SEED)
     first = np.full(len(size), len(codes) ** 2)
     np.minimum.at(first, codes, turn)

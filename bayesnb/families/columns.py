@@ -176,16 +176,14 @@ NEAR = 2**16
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Sum the function ``density`` over each row's cells that are not missing, (..., row, class).
-
-    ``density`` is called with x as (row, 1, column), and with each parameter as (..., 1, class, column).
-    """
+    """Sum ``density`` over each row's cells that are not missing, (..., row, class)."""
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
     step = max(1, NEAR // max(1, total.size))
     for start in range(0, x.shape[1], step):
         cut = slice(start, start + step)
         cells = np.asarray(x[:, cut], order="F" if len(x) > x.shape[1] else "C")[:, None]
+        # ``density`` takes x as (row, 1, column), and each parameter as (..., 1, class, column).
         value = density(cells, *(p[..., None, :, cut] for p in parameters))
         gaps = np.isnan(cells)
         total += (np.where(gaps, 0.0, value) if gaps.any() else value).sum(-1)
@@ -299,10 +297,7 @@ def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """Look up the entry of each cell's level in ``table``.
-
-    ``codes`` is (row, column), ``table`` is (..., class, column, level), and the result is (..., row, class, column).
-    """
+    """Entries of ``table`` (..., class, column, level) at ``codes`` (row, column): (..., row, class, column)."""
     return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
 
@@ -340,10 +335,7 @@ class Tally:
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Weighted sums of the function ``cost`` over the rows of each class.
-
-        ``cost`` takes a class code, or an array (row,) of class codes.
-        """
+        """Weighted sums of the function ``cost`` (of class codes) over the rows of each class."""
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))
         return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

@@ -195,11 +195,8 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """Log of the weighted mean of several densities, (..., row, class); 0 for missing cells.
-
-    The sequence ``each`` holds the log densities, (..., row, class). ``log_weight`` has the shape (..., 1, class,
-    number of densities).
-    """
+    """Log of the weighted mean of several densities, (..., row, class); 0 for missing cells."""
+    # ``each`` holds log densities, (..., row, class); ``log_weight`` is (..., 1, class, number of densities).
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
     weights = np.repeat(np.moveaxis(log_weight, -1, 0), size, axis=-2)

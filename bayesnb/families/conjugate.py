@@ -1,9 +1,4 @@
-"""Base class of conjugate pairs: a likelihood with its conjugate prior.
-
-:class:`bayesnb.priors.Prior` has the formulas for one cell; :class:`Conjugate` handles many, weighted or missing cells.
-
-A conjugate pair is a frozen subclass of ``Conjugate`` with a default prior and a ``support`` (see CONTRIBUTING.md).
-"""
+"""Base class of conjugate pairs: a likelihood with its conjugate prior, for many, weighted or missing cells."""
 
 from __future__ import annotations
 

@@ -55,14 +55,11 @@ class Dyadic:
     def of(
         cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
     ) -> Dyadic:
-        """Make intervals from ``x`` (row,), the values of one column with NaN for missing cells.
-
-        If two cuts are equally good, the cut nearer to ``head`` (the "low" or "high" end of the column) is used. By
-        default, ``head`` is "low" if the mean of the column is at or below the middle of its range, otherwise "high".
-        """
+        """Make intervals from ``x`` (row,), the values of one column with NaN for missing cells."""
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
         equal = weight is None or bool((weight == weight.max(initial=0.0)).all())
         x, weight = x[seen], None if equal else weight[seen]
+        # If two cuts are equally good, the cut nearer to ``head`` is used. So the cuts of -x are those of x, negated.
         if head is None:
             head = "low" if _mean_is_low(x, weight) else "high"
         if equal and len(x) >= MANY:
@@ -130,18 +127,12 @@ def _mean_is_low(x: Array, weight: Array | None) -> bool:
 
 
 def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Array, Array]:
-    """Halve sorted entries (values or groups of values) repeatedly, by weight.
-
-    Returns
-    -------
-    paths : list of int
-    cuts : int array
-        The index of the first entry above each cut.
-    used : bool array (entry,)
-        Whether an exact halving would divide the entry, so that its single values matter.
+    """Halve sorted entries repeatedly by weight; return the codes, the first entry above each cut, and the halved
+    entries.
     """
     below, used = np.concatenate([[0.0], np.cumsum(mass)]), np.zeros(len(mass), bool)
 
+    # An entry that an exact halving would divide is marked as used: its single values matter.
     def middle(first: int, last: int) -> int:
         target = 0.5 * (below[first] + below[last])
         cut = bisect_left(below, target, first + 1, last)
@@ -159,15 +150,12 @@ def _halved_entries(mass: Array, depth: int, head: str) -> tuple[list[int], Arra
 
 
 def _halved_groups(x: Array, depth: int, head: str) -> tuple[list[int], Array, Array]:
-    """Divide the values ``x`` repeatedly at a middle value, as if they were sorted.
-
-    Return the code of each interval, and the largest value below and the smallest value above each cut. Sorting all
-    values would take most of the time of a fit. Instead, the values are divided into groups of equal width, and the
-    groups are counted. As long as a cut depends on a group with several values, the group is replaced by its sorted
-    values. The cuts are the same as those of the sorted values, because every other group lies on one side of each cut.
-    """
+    """Halve the values ``x`` repeatedly; return the interval codes, and the values just below and above each cut."""
     # The width follows from some of the rows, so that a few large values do not put all others into one group. It has
     # no influence on the result.
+    # Sorting all values would take most of the time of a fit. Instead, groups of equal width are counted. As long as a
+    # cut depends on a group with several values, the group is replaced by its sorted values. The cuts are those of the
+    # sorted values, because every other group lies on one side of each cut.
     some = np.sort(x[:: len(x) // 1024])
     low, high = some[len(some) // 20], some[-len(some) // 20]
     unit = (high / 2 - low / 2) or 1.0

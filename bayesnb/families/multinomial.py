@@ -31,14 +31,11 @@ DEAR = 4
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Counts of words: ``counts`` (row, level), dense or sparse, and ``words``, the names of the levels.
-
-    If the counts are sparse, ``held`` marks the rows that are not missing.
-    """
+    """Counts of words: ``counts`` (row, level), dense or sparse, and ``words``, the names of the levels."""
 
     counts: Column
     words: tuple[Any, ...]
-    held: Array | None = None
+    held: Array | None = None  # The rows that are not missing, if the counts are sparse.
 
     def __len__(self) -> int:
         return self.counts.shape[0]

@@ -176,12 +176,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """Log predictive density of each row, given all other learned rows; for new rows, ``weight`` is 0.
-
-    ``squares`` are the results of :func:`distances`. The result is NaN if the posterior without the row is improper.
-    """
+    """Log predictive density of each row, (row,), given all other learned rows; NaN if their posterior is improper."""
     # Removing a row of weight w multiplies det Ψ by 1 - κw/(κ-w) h (matrix determinant lemma). The squared distance
     # becomes (κ/(κ-w))² h divided by 1 - κw/(κ-w) h.
+    # ``squares`` come from :func:`distances`; the weight of new rows is 0.
     d = believed.size
     with np.errstate(all="ignore"):
         kappa, nu, dof = believed.kappa - weight, believed.nu - weight, believed.dof - weight
@@ -196,11 +194,9 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """Like ``log_student``, but each row is also left out of the pooled scatter that determines the prior's Ψ.
-
-    ``own_gap`` (row, column) is each row's deviation from the mean of its class. ``weight`` (row,) is the weight of
-    each row that belongs to the class of ``believed``, and 0 for all other rows.
-    """
+    """Like ``log_student``, but each row is also left out of the pooled scatter that determines the prior's Ψ."""
+    # ``own_gap`` (row, column) is each row's deviation from the mean of its class. ``weight`` (row,) is 0 for rows of
+    # other classes.
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
         g, v = own_gap @ inverse, ((x - believed.m) - believed.low) @ inverse

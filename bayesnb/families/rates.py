@@ -52,13 +52,7 @@ LEAST = 1e-300
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
-    """The pooled rate of each column, (column,). A column without exposure has the rate NaN.
-
-    Raises
-    ------
-    ValueError
-        If the rate of a column, or the sum of the column, is too small or large for a float.
-    """
+    """The pooled rate of each column, (column,), with NaN for columns without exposure."""
     seen = (events > 0) & (exposure > 0)
     with np.errstate(all="ignore"):
         size = np.where(seen, exposure / events, 1.0)
@@ -73,16 +67,12 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 
 
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
-    """Log predictive density of waiting times until ``events`` events, up to terms that are equal in all classes.
-
-    Returns
-    -------
-    array (row, class), or None
-        With ``labels``, the leave-one-out log predictive density of each learned row, (row,), or ``None`` if a weight
-        is not 1.
+    """Log predictive density of waiting times until ``events`` events, up to a constant: (row, class), or (row,) if
+    labelled.
     """
     # With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
     # Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.
+    # With labels, the result is leave-one-out, and is ``None`` if a weight is not 1.
     if labels is not None and not labels.unweighted:
         return None
     nowhere, scale = np.zeros_like(posterior.beta), 1 / np.sqrt(posterior.beta)

@@ -187,9 +187,8 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
 
 
 def rounding(x: Array) -> tuple[float, float]:
-    """The rounding unit and minimum of ``x``; (0, 0) if ``x`` was not rounded.
-
-    The unit is the largest number that divides all differences between values.
+    """The rounding unit of ``x`` (the largest common divisor of all differences) and its minimum; (0, 0) if not
+    rounded.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:

@@ -82,19 +82,15 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Groups of draws (strata) in which the parameters shared by columns are nearly equal.
+    """Groups of posterior draws (strata) in which the parameters shared by columns are nearly equal."""
 
-    Within a group, columns are nearly independent, so the log predictive density of a row is a sum over columns.
-    """
-
+    # Within a group, columns are nearly independent, so the log predictive density of a row is a sum over columns.
     members: tuple[Array, ...]
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """Divide ``n`` draws into groups in which the parameters shared by columns have similar values.
-
-        The array ``shared``, (draw, parameter), holds the shared parameters. If ``shared`` is ``None``, all draws form
-        one group.
+        """Divide ``n`` draws into groups with similar values of the parameters shared by columns, ``shared`` (draw,
+        parameter).
         """
         if shared is None:
             return cls((np.arange(n),))
@@ -121,13 +117,10 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, log_p: Array, chosen: Array, u: Array) -> Array:
-        """For each draw and row, choose a group, in proportion to the group's size times its density at the row.
-
-        ``log_p`` (stratum, row, class) is the log density of each row in each group, and ``chosen`` (draw, row) the
-        assumed class.
-        """
+        """For each draw and row, choose a group in proportion to its size times its density at the row, (draw, row)."""
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)
+        # ``log_p`` is (stratum, row, class); ``chosen`` (draw, row) is the assumed class.
         below = np.cumsum(softmax(log_p + self.log_share[:, None, None], axis=0), axis=0)[:-1]
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
@@ -415,10 +408,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class WeightedValues:
-    """Distinct values, and the class, column and weight of each value, all (value,).
-
-    Values are sorted, so the order of rows does not matter.
-    """
+    """Distinct values in sorted order, and the class, column and weight of each value, all (value,)."""
 
     value: Array
     code: Array

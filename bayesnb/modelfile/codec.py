@@ -1,8 +1,7 @@
-"""Convert this package's data classes to JSON and arrays, and back, without loss.
+"""Convert this package's data classes to JSON and arrays, and back, without loss."""
 
-Arrays of numbers are stored separately, named by their paths in the JSON document. Only classes in a fixed list are
-decoded.
-"""
+# Arrays of numbers are stored separately, named by their paths in the JSON document. Only classes in a fixed list are
+# decoded.
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ class NotPlainError(ValueError):
 
 
 def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
-    """Convert a value to JSON types. Arrays of numbers are put into ``arrays``."""
+    """Convert a value to JSON types, and put arrays of numbers into ``arrays``."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -131,14 +130,9 @@ def _encoded_array(value: Array, arrays: dict[str, Array], path: str) -> Any:
 
 
 def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
-    """Convert a document back to the value given to :func:`encode`; ``size`` is the number of bytes of the file.
-
-    Raises
-    ------
-    ValueError
-        If :func:`encode` cannot have written the document: for example, if the document names a Python class that is
-        not on the list, or if a text array needs far more memory than the file.
-    """
+    """Convert a document back to the value given to :func:`encode`; ``size`` is the number of bytes of the file."""
+    # Documents that encode cannot have written raise errors, for example if a text array needs far more memory than the
+    # file.
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)
     if decoder.arrays:
@@ -206,13 +200,11 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """Decode an array of texts or other values.
-
-        An array type that needs too much memory, such as "<U33000000", raises an error.
-        """
+        """Decode an array of texts or other values."""
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
+        # An array type may need too much memory, such as "<U33000000".
         self._take(kind.itemsize * len(cells))
         found = np.empty(len(cells), kind)
         for k, cell in enumerate(cells):

@@ -1,7 +1,6 @@
-"""The bytes of a model file: safetensors whose metadata hold a JSON document and a digest.
+"""The bytes of a model file: safetensors whose metadata hold a JSON document and a digest."""
 
-The digest (a hash of the document and all arrays) detects damage, but not forgery.
-"""
+# The digest (a hash of the document and all arrays) detects damage, but not forgery.
 
 from __future__ import annotations
 
@@ -64,13 +63,7 @@ def is_model(path: str | os.PathLike) -> bool:
 
 
 def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the bytes of a model file. Return the metadata ("digest", "format", "version" and "content") and the arrays.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is not a model file, was cut short or changed, or has a newer format.
-    """
+    """Read the bytes of a model file; return the metadata ("digest", "format", "version", "content") and the arrays."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

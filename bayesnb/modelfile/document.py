@@ -1,7 +1,4 @@
-"""The content of a model file.
-
-Reading executes nothing in a file, and checks all content.
-"""
+"""The content of a model file, which is checked completely and never executed."""
 
 from __future__ import annotations
 
@@ -91,23 +88,12 @@ WRITTEN = tuple(f.name for f in fields(Contents) if f.name not in ("hash", "vers
 
 
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
-    """Write a model file completely or not at all, and return its content hash.
-
-    ``replacing`` is the content hash of the file to replace.
-
-    Raises
-    ------
-    ModelChangedError
-        If ``path`` now holds a different model.
-    ValueError
-        If a value, such as a callable prior, cannot be written. The file is then not written.
-    OSError
-        If the folder does not exist or cannot be written, or the disk is full. The old file is then unchanged.
-    """
+    """Write a model file completely or not at all, and return its content hash."""
     path = Path(os.path.realpath(path))
     data, own = to_bytes(contents)
     writers.require_folder(path)  # The lock would create it.
     with _alone(path):
+        # ``replacing`` is the content hash of the file to replace.
         if replacing is not None and (held := content_hash(path)) != replacing:
             raise ModelChangedError(
                 f"{path}: was changed since it was read (its content was {replacing[:12]} and is {held[:12]}); nothing "
@@ -157,14 +143,7 @@ def content_hash(path: str | os.PathLike) -> str:
 
 
 def read(path: str | os.PathLike | BinaryIO) -> Contents:
-    """Read and check the contents of a model file, from a path or a seekable binary file.
-
-    Raises
-    ------
-    FileNotFoundError
-    ModelFileError
-        If the file is not a model file, was cut short or changed, has a newer format, or holds an impossible model.
-    """
+    """Read and check the contents of a model file, from a path or a seekable binary file."""
     if hasattr(path, "read"):
         return _read(path, getattr(path, "name", "the file"))
     with Path(path).open("rb") as file:

@@ -28,12 +28,12 @@ PANELS = 24
 
 
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
-    """Decorate a plot function so that it checks its first argument.
-
-    The error message suggests passing the expression in ``written`` instead. ``held`` names columns or attributes that
-    the first argument must have. If ``held`` is empty, the first argument must be a frame or a numeric array.
+    """Decorate a plot function so that it checks its first argument; ``written`` is code that the error suggests
+    instead.
     """
 
+    # ``held`` names columns or attributes that the first argument must have; without ``held``, the first argument must
+    # be a frame or a numeric array.
     def checked(plot: Plot) -> Plot:
         @wraps(plot)
         def drawn(*args: Any, **named: Any) -> Any:
@@ -98,10 +98,7 @@ def panels_of(
 
 
 def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
-    """Add a legend outside the panels, with entries (name, colour, sign).
-
-    A sign is a line style, a marker, or a marker in brackets, such as "(o)", which is drawn hollow.
-    """
+    """Add a legend outside the panels, with entries (name, colour, sign), such as sign "(o)" for a hollow marker."""
     from matplotlib.lines import Line2D
 
     handles, names = [], []

@@ -149,12 +149,9 @@ class Beta(SimplexPrior):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Beta):
-    """θ ~ Beta(α, β), the probability of one outcome; β is the total concentration of the other outcomes.
+    """θ ~ Beta(α, β), the probability of one outcome; β is the total concentration of the other outcomes."""
 
-    ``outcomes`` is the number of outcomes with a positive concentration.
-    """
-
-    outcomes: Any = 2
+    outcomes: Any = 2  # The number of outcomes with a positive concentration.
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:

@@ -1,7 +1,6 @@
-"""Pólya trees: priors for densities of any shape.
+"""Pólya trees: priors for densities of any shape."""
 
-Nodes are numbered level by level, starting at the root.
-"""
+# Nodes are numbered level by level, starting at the root.
 
 from __future__ import annotations
 
@@ -60,19 +59,10 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """The marginal likelihood of a tree whose nodes stop or split, and each node's posterior stop probability.
-
-    ``near`` and ``own`` are tuples of arrays (..., node): the log evidence of each node, perhaps followed by its first
-    and second derivatives. ``near`` is for nodes that stop, and ``own`` for nodes that split. The nodes are either a
-    whole tree, or a path with one node per depth.
-
-    Returns
-    -------
-    total : tuple of arrays (...)
-        Log evidence of the tree, and derivatives of the log evidence if given.
-    states : list of pairs, one per depth, starting at the root
-        Posterior ln P(stop) and ln P(split) of each node.
-    """
+    """The log evidence of a tree whose nodes stop or split, and the posterior ln P(stop), ln P(split) of each node."""
+    # ``near`` (for nodes that stop) and ``own`` (for nodes that split) are tuples of arrays (..., node): the log
+    # evidence, perhaps followed by its first and second derivatives. The nodes are a whole tree, or a path with one
+    # node per depth. The returned pairs start at the root.
     tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
     for here in reversed(HERE if tree else PATH):
         stops, splits = (tuple(v[..., here] for v in each) for each in (near, own))
@@ -109,11 +99,8 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each leaf. ``left`` and ``right`` hold log probabilities of the halves of nodes, (..., node).
-
-    ``low`` is 1 if the left half of a node can hold values, otherwise 0; ``high`` is the same for the right half. The
-    module ``arrays`` is numpy or ``pytensor.tensor``.
-    """
+    """Log probability of each leaf of a tree, from log probabilities of the halves of its nodes, (..., node)."""
+    # ``low`` and ``high`` are 0 for a half that cannot hold values, otherwise 1.
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
     right = arrays.where(high == 0, -np.inf, arrays.where(low == 0, 0.0, right))
     halves = arrays.stack([left, right], axis=-1)

@@ -151,9 +151,6 @@ def mass_of_new_class(rows: Array) -> float:
 class WithUnknown:
     """A prior for the known classes and an unknown class, which represents all classes without rows.
 
-    The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the posterior mean
-    probability of the unknown class is ``mass`` (Pitman 1996).
-
     Parameters
     ----------
     prior : Dirichlet or FixedProbabilities
@@ -163,6 +160,8 @@ class WithUnknown:
         The probability of the unknown class; by default the result of :func:`mass_of_new_class`.
     """
 
+    # The relative prior probabilities of the known classes do not change. If the prior is a Dirichlet, the posterior
+    # mean probability of the unknown class is ``mass`` (Pitman 1996).
     prior: Dirichlet | FixedProbabilities
     unknown: Any
     mass: float | None = None
@@ -214,18 +213,7 @@ def of_known_classes(prior: LabelPrior) -> LabelPrior:
 
 
 def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrior:
-    """The class prior with an unknown class added.
-
-    Parameters
-    ----------
-    given : label or {label: probability}
-        The unknown class, and perhaps its probability.
-
-    Raises
-    ------
-    ValueError
-        If ``given`` has more than one label, a probability outside (0, 1), or a label that ``prior`` also names.
-    """
+    """The class prior with an unknown class added, ``given`` as a label or as {label: probability}."""
     if not isinstance(given, Mapping):
         return WithUnknown(prior, given)
     try:
@@ -244,18 +232,7 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
-    """Convert a class prior in any form that a user may write.
-
-    Parameters
-    ----------
-    given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
-        A Dirichlet may come from ``scipy.stats`` or PreliZ. An array is in the order of the classes.
-
-    Raises
-    ------
-    ValueError
-        If ``given`` has another form, repeats a label, or has numbers that are not probabilities.
-    """
+    """Convert a class prior in any form that a user may write to a Dirichlet or FixedProbabilities."""
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
     if not isinstance(given, str | Mapping) and isinstance(converted := read_prior(given, Dirichlet), Dirichlet):
@@ -266,16 +243,10 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
-    """Prior class probabilities of each row, (row, class); ``None`` if all rows have the same prior.
-
-    Parameters
-    ----------
-    given : DataFrame or array (row, class), or any input of :func:`read`
-        A DataFrame has one column per class, in any order; the columns of an array follow ``labels``.
-    labels : sequence
-    """
+    """Prior class probabilities of each row, (row, class); ``None`` if all rows have the same prior."""
     if isinstance(given, Belief | Mapping | str):
         return None
+    # A DataFrame has one column per class, in any order; the columns of an array follow ``labels``.
     if hasattr(given, "columns"):
         require_each(given.columns.tolist(), labels, "class prior", "one column for each class")
         given = given[list(labels)].to_numpy()

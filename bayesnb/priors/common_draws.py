@@ -47,10 +47,7 @@ class CommonDraws:
         return replace(self, key=(*self.key, feature)).generator(kind, c, place)
 
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
-        """Logarithms of Gamma(shape, 1) variates, for ``shape`` ([row,] class, column).
-
-        Rows with equal shape parameters get the same draws. Different values of ``kind`` give independent variates.
-        """
+        """Logarithms of Gamma(shape, 1) variates; rows with equal ``shape`` ([row,] class, column) get equal draws."""
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])
         found = np.empty((self.draws, *shape.shape))
@@ -64,10 +61,7 @@ class CommonDraws:
         return np.stack(drawn, axis=-1)[:, place]
 
     def log_beta(self, alpha: Array, beta: Array, kind: int = 0) -> Array:
-        """Logarithms of Beta(alpha, beta) variates, for parameters ([row,] class, column).
-
-        Rows with equal parameters get the same draws.
-        """
+        """Logarithms of Beta variates; rows with equal parameters, ([row,] class, column), have equal draws."""
         both = np.stack(np.broadcast_arrays(alpha, beta))
         both = both.reshape(2, -1, *both.shape[-2:])
         found = np.empty((self.draws, *both.shape[1:]))

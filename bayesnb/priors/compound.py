@@ -1,7 +1,4 @@
-"""Distributions of θ of compound families.
-
-Parameter names end with the number of the part, such as ``mu_1``.
-"""
+"""Distributions of θ of compound families; names of parameters end with the number of the part, such as ``mu_1``."""
 
 from __future__ import annotations
 

@@ -89,13 +89,11 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 
 
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
-    """Estimate factors that multiply the parameters of a prior; return {name: factor}.
-
-    The factors maximize the evidence of all classes and columns of a feature, times a hyperprior with median 1 (type II
-    maximum likelihood, MacKay 1992; for counts, Minka 2000).
-    """
+    """Estimate factors {name: factor} that multiply the parameters of a prior, by type II maximum likelihood."""
     from scipy import optimize
 
+    # The factors maximize the evidence of all classes and columns of a feature, times a hyperprior with median 1
+    # (MacKay 1992; for counts, Minka 2000).
     n = len(prior.strengths)
 
     def cost(logs: Array) -> float:

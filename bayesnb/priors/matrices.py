@@ -1,7 +1,6 @@
-"""Cholesky factors, determinants and quadratic forms of arrays of positive definite matrices.
+"""Cholesky factors, determinants and quadratic forms of arrays of positive definite matrices."""
 
-The units of columns do not affect whether a matrix counts as singular.
-"""
+# The units of columns do not affect whether a matrix counts as singular.
 
 from __future__ import annotations
 
@@ -93,10 +92,7 @@ def pymc_log_determinant(matrix: Any) -> Any:
 
 
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
-    """Add precision matrices with a Wishart prior to the open PyMC model.
-
-    The expected precision matrix is ``nu`` times ``mean``, (class, column, column).
-    """
+    """Add Wishart matrices with expectation ``nu * mean``, (class, column, column), to the open PyMC model."""
     import pymc as pm
     from pymc.distributions.transforms import Transform
     from pytensor import tensor as pt

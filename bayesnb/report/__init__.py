@@ -1,8 +1,4 @@
-"""A report of a fitted model as one page.
-
-``page`` chooses the sections. ``scores`` and ``questions`` build the sections from ``parts``, and ``writer`` renders
-the page.
-"""
+"""A report of a fitted model as one page."""
 
 import lazy_loader
 

@@ -28,31 +28,24 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Bars with intervals in the last column of a table, one bar per row (NaN: no bar).
-
-    Bars to the right favour the class ``label``; bars to the left favour ``against``.
-    """
+    """Bars with intervals in the last column of a table, one bar per row (NaN: no bar)."""
 
     sizes: Array
     lower: Array
     upper: Array
-    label: str
-    against: str
+    label: str  # Bars to the right favour this class.
+    against: str  # Bars to the left favour this class.
 
 
 @dataclass(frozen=True, eq=False)
 class TablePart:
-    """A table with row headings in its index.
-
-    If ``folded`` is true, the table is collapsed in HTML. If ``cut`` is true, the table has only the first rows or
-    columns of a larger table. If there are ``bars``, the last row is the total of the other rows.
-    """
+    """A table with row headings in its index."""
 
     frame: pd.DataFrame
     caption: str
-    folded: bool = False
-    bars: Bars | None = None
-    cut: bool = False
+    folded: bool = False  # Whether the table is collapsed in HTML.
+    bars: Bars | None = None  # With bars, the last row is the total of the other rows.
+    cut: bool = False  # Whether it is only the first rows or columns of a larger table.
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +72,13 @@ type Part = Sentence | TablePart | Picture | FindingList
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and its content. Each string in ``parts`` is a paragraph. ``lead`` is the first sentence. ``finding``
-    is a sentence for the list of findings. If ``folded`` is true, the section is collapsed in HTML.
-    """
+    """A heading and its content."""
 
     title: str
-    parts: Sequence[Part]
-    lead: Sentence = ""
-    finding: Sentence = ""
-    folded: bool = False
+    parts: Sequence[Part]  # Each string is a paragraph.
+    lead: Sentence = ""  # The first sentence.
+    finding: Sentence = ""  # A sentence for the list of findings.
+    folded: bool = False  # Whether the section is collapsed in HTML.
 
 
 def one_line(value: Any, most: int = 200) -> str:
@@ -99,10 +90,7 @@ def one_line(value: Any, most: int = 200) -> str:
 
 
 def row_text(row: Mapping[Any, Any], decimals: Mapping[str, str]) -> str:
-    """Format a row as text, without its missing cells.
-
-    Numbers have decimal points, also those in texts of a column whose decimal mark in ``decimals`` is a comma.
-    """
+    """Format a row as text, without its missing cells, and with decimal points also in numbers with a comma."""
     held = {name: value for name, value in row.items() if pd.isna(value) is not True}
     held |= {k: with_other_mark(v, ",") for k, v in held.items() if decimals.get(str(k)) == "," and isinstance(v, str)}
     return ", ".join(f"{name}={one_line(value, 100)}" for name, value in held.items())
@@ -188,11 +176,9 @@ def spoken(name: Any) -> str:
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Format a table for people, with each number and its interval or standard error in one cell.
-
-    The columns ``lower`` and ``upper`` are the interval of the column ``median`` or, without ``median``, of the
-    preceding column. A column ``se`` or ``x_se`` is the standard error of the preceding column.
-    """
+    """Format a table for people, with each number and its interval or standard error in one cell."""
+    # ``lower`` and ``upper`` are the interval of the column ``median`` or, without it, of the preceding column. A
+    # column ``se`` or ``x_se`` is the standard error of the preceding column.
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}
     shown: dict[str, list[Any]] = {}

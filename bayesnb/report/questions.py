@@ -1,7 +1,4 @@
-"""Build report sections and command output from the results of analyses of a fitted model.
-
-Each analysis has a :class:`bayesnb.inference.questions.Shown`, which defines heading, sentence, table and picture.
-"""
+"""Build report sections and command output from the results of analyses of a fitted model."""
 
 from __future__ import annotations
 
@@ -78,18 +75,18 @@ def intervals(prob: float, notes: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Held(EstimatorParameters):
-    """A fitted model with its parameters. Unlike an estimator, ``Held`` does not import scikit-learn."""
+    """A fitted model with its parameters."""
+
+    # Unlike an estimator, this class does not import scikit-learn.
 
     classifier_: Any = None
 
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """Analyses of a fitted model and its learned rows; the results are cached.
+    """Analyses of a fitted model and its learned rows; the results are cached."""
 
-    Analyses that need no labels use at most 200 rows, sampled by a hash of their cells.
-    """
-
+    # Analyses that need no labels use at most ``MOST_ROWS`` rows, sampled by a hash of their cells.
     model: Classifier
     X: Table
     y: Any
@@ -232,11 +229,9 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[parts.Par
 def ledger(
     contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False, kept: Mapping[Any, Any] | None = None
 ) -> Iterator[parts.Part]:
-    """Yield a table of the contributions to the log-odds of one row, then a legend and notes on unusual values.
-
-    The entries that --set has changed are always shown, with their old values, which are in ``kept``.
-    """
+    """Yield a table of the contributions to the log-odds of one row, then a legend and notes on unusual values."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
+    # ``kept`` holds the old values of entries that --set has changed; these entries are always shown.
     kept = kept or {}
     shown = by_size(contributions, kept)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
@@ -276,14 +271,12 @@ def _oddities(lines: pd.DataFrame) -> Iterator[str]:
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """State the probability and interval of the class ``label`` and, if another class is predicted, that class.
-
-    The median is added if the probability lies outside the interval.
-    """
+    """State the probability and interval of the class ``label`` and, if another class is predicted, that class."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, median, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "median", "upper"))
     p = float(proba[[*classes].index(shown)])
+    # The median is added if the probability lies outside the interval.
     middle = "" if lower <= p <= upper else f"median {probability(median)}, "
     low, high = map(probability, (lower, upper))
     ends = f"{low} to {high}" if low != high else low
@@ -313,10 +306,7 @@ def _named(frame: pd.DataFrame, before: Mapping[Any, Any]) -> Iterator[str]:
 
 
 def by_size(frame: pd.DataFrame, kept: Container[Any] = ()) -> pd.DataFrame:
-    """Put the largest contributions first, the sum of the smallest contributions below, and the total last.
-
-    Unseen levels, and the entries named in ``kept``, are always listed singly.
-    """
+    """Put the largest contributions first, the sum of the smallest contributions below, and the total last."""
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:

@@ -181,10 +181,7 @@ def _absent(compared: Comparison) -> list[Message]:
 def estimates_of_row(
     row: str, answer: Mapping[str, Any], prob: float, how: str, held_out: int | None = None
 ) -> parts.Section:
-    """The class probabilities of one row under each estimate, and their credible intervals under naive Bayes.
-
-    ``held_out`` is the row's position if no model has learned the row; otherwise ``None``.
-    """
+    """The class probabilities of one row under each estimate, and their credible intervals under naive Bayes."""
     labels, estimates = list(answer["interval"]), answer["estimates"]
     lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
     for what, said in (("lower", "interval, lower"), ("median", "median of p"), ("upper", "interval, upper")):
@@ -195,6 +192,7 @@ def estimates_of_row(
     below: list[Any] = [parts.TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
     if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
         below.append(FOOTNOTE)
+    # ``held_out`` is the row's position if no model has learned the row.
     place = "The row" if held_out is None else f"{at_row(held_out).capitalize()}, left out of each fit:"
     return parts.Section(f"{place} {row}", below)
 

@@ -1,7 +1,6 @@
-"""Render a page as one HTML file, without scripts or requests, or as Markdown.
+"""Render a page as one HTML file, without scripts or requests, or as Markdown."""
 
-Jinja2 escapes every text that is inserted into HTML.
-"""
+# Jinja2 escapes every text that is inserted into HTML.
 
 # Templates write the tables: pandas does not escape captions, and adds styles that the page forbids.
 
@@ -35,12 +34,7 @@ PHONE = 46
 
 
 def page_as(title: str, about: str, sections: Sequence[Section], format: str, form: Form = "python") -> str:
-    """Write a page as "html" or "md".
-
-    ``about`` is a summary in one sentence.
-
-    With ``form="python"``, recommendations are Python code; with "command", command-line options.
-    """
+    """Write a page as "html" or "md", with recommendations as Python code or ("command") as command-line options."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -1,7 +1,6 @@
-"""Mean and scatter (sum of squared deviations) of real numbers per class.
+"""Mean and scatter (sum of squared deviations) of real numbers per class."""
 
-Removing rows raises an error if rounding would leave the scatter with fewer than nine correct digits.
-"""
+# Removing rows raises an error if rounding would leave the scatter with fewer than nine correct digits.
 
 from __future__ import annotations
 

@@ -38,12 +38,10 @@ def first(mask: Array) -> tuple[int, ...]:
 
 
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
-    """Concatenate arrays or dataclasses of arrays along the column axis, or with ``axis=0`` along the class axis.
-
-    Tuples of level names are concatenated, too, and shorter arrays of level counts are padded with 0.
-    """
+    """Concatenate arrays or dataclasses of arrays along the column axis, or with ``axis=0`` along the class axis."""
     (one, *_) = parts = [np.asarray(part) if isinstance(part, Bits) else part for part in parts]
     if isinstance(one, np.ndarray):
+        # Shorter arrays of level counts are padded with 0.
         if axis == 1 and one.ndim == 3 and len(widths := {part.shape[2] for part in parts}) > 1:
             parts = [np.pad(part, [(0, 0), (0, 0), (0, max(widths) - part.shape[2])]) for part in parts]
         return np.concatenate(parts, axis)
@@ -249,9 +247,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set weights to 0 if they are negative or as small as rounding errors.
-
-    ``whole`` holds the weights before rows were removed. A positive whole number is exact, so it is kept.
-    """
+    """Set weights to 0 if they are negative, or tiny (rounding errors) relative to the earlier weights ``whole``."""
+    # A positive whole number is exact, so it is kept.
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

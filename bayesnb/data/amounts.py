@@ -273,9 +273,9 @@ def with_other_mark(text: str, decimal: str) -> str:
 
 
 def is_float(text: Any) -> bool:
-    """Whether ``float`` can convert a cell."""
+    """Whether ``float`` can convert a cell. Text with an underscore is no number, though Python reads 1_000."""
     try:
         float(text)
     except (TypeError, ValueError):
         return False
-    return True
+    return "_" not in str(text)

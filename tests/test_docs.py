@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import itertools
 import re
 import runpy
 import shlex
@@ -74,6 +75,14 @@ def listed():
     """Every name on the API page."""
     blocks = re.findall(r"\.\. autosummary::\n(.*?)```", API, flags=re.DOTALL)
     return [line.strip() for block in blocks for line in block.splitlines() if line.strip() and ":" not in line]
+
+
+def test_headings_of_docstrings_are_underlined_on_a_line_of_their_own():
+    for path in Path(bayesnb.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
+                for title, line in itertools.pairwise(["", *text.splitlines()]):
+                    assert "----" not in line or line.strip() == "-" * len(title.strip()), (path.name, line)
 
 
 def test_every_public_name_is_listed_on_the_api_page():

@@ -262,7 +262,9 @@ def opened(
     for option, mark in ((option, mark) for option, marks in asked.items() for mark in marks):
         column, _, text = mark.rpartition("=")
         named = any(mark.startswith(f"{name}=") for name in found.names)
-        if column and not named and (close := nearest(column, found.names)):
-            cure = f"{option} {shlex.quote(f'{close}={text}')}"
-            warn(f"{option} {mark}: no column is called {column!r}; did you mean {cure}?")
+        if column and not named:
+            close = nearest(column, found.names)
+            cure = f"; did you mean {option} {shlex.quote(f'{close}={text}')}?"
+            effect = f", so only cells {mark!r} are read as {'missing' if option == '--na' else 'values'}"
+            warn(f"{option} {mark}: no column is called {column!r}{effect if close is None else cure}")
     return found

@@ -68,11 +68,8 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """Joint distribution of a missing cell and the class: its values, p(value, class) and the omitted probability.
-
-    The function ``log_joint`` returns log p(class, row), (value, class), for given values of the cell, (value,).
-    ``log_row`` is the log probability of the other cells.
-    """
+    """Joint distribution of a missing cell and the class: values, p(value, class), and the omitted probability."""
+    # log_joint(values): log p(class, row), (value, class), if the cell has these values; log_row: log p(other cells)
 
     # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
     # Gauss-Legendre quadrature on panels between the quantiles of each class, with wider and wider panels beyond.
@@ -288,11 +285,8 @@ def ask_next(
 def _joint_of_column(
     classifier: Classifier, data: Data, column: Any, parts: list[tuple[Any, int]], before: Array
 ) -> tuple[Array, float]:
-    """Joint distribution, (value, class), of a table column and the class; also the omitted probability.
-
-    ``parts`` lists the encoded columns, (feature, position), that are made from the table column. If a column of the
-    model indicates missing cells, the last value is "missing".
-    """
+    """Joint distribution, (value, class), of a table column and the class; also the omitted probability."""
+    # parts: the encoded columns, (feature, position), that are made from the table column
     schema = classifier.schema
     named = [schema.features[name].columns[j] for name, j in parts]
     flag = next((schema.flags[each] for each in named if each in schema.flags), None)
@@ -315,17 +309,16 @@ def _joint_of_column(
         joint = _together(sorted(each, key=information, reverse=True))
     if flag is None:
         return joint, rest
+    # A column of the model indicates missing cells, so the last value is "missing".
     return np.vstack([present * joint, np.exp(gone[1] - log_row)]), float(present * rest)
 
 
 def _together(joints: list[Array]) -> Array:
-    """Joint distribution, (value, class), of the class and all variables, which are independent given the class.
-
-    If all variables together have more than ``MOST_TOGETHER`` values, the last variables are left out.
-    """
+    """Joint distribution, (value, class), of the class and several variables that are independent given the class."""
     joint, *others = joints
     for other in others:
         known = other[other.sum(1) > NEVER]
+        # Leave out the last variables if there are too many values.
         if len(joint) * len(known) > MOST_TOGETHER:
             break
         total = other.sum(0)
@@ -346,7 +339,7 @@ def joint_of_cell(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """Return the function that computes log p(class, row), (value, class), for given values of one cell."""
+    """Return a function that computes log p(class, row), (value, class), from values of one cell of the row."""
     x = data[name]
     if classifier.believed.naive and classifier.believed.plug_in is None:
         # The terms of the other features do not change.

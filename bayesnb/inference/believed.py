@@ -1,8 +1,4 @@
-"""The posterior of naive Bayes and, if the model has a ``dependence``, of its exponents (powers of likelihoods).
-
-By default, the posterior for a new row is conditioned on the learned rows and the new row. If the model has exponents,
-the posterior is conditioned on the learned rows only (``docs/theory/ratio-of-averages.md``).
-"""
+"""The posterior of naive Bayes and, if the model has a ``dependence``, of its exponents (powers of likelihoods)."""
 
 from __future__ import annotations
 
@@ -58,12 +54,14 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy of the posterior with another dependence (``None``: naive Bayes), and with the default ``given``."""
+        """A copy of the posterior with another model of the dependence between columns (``None``: naive Bayes)."""
         found = replace(self, dependence=dependence)
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with "row" or "data" as ``given``; ``ValueError`` for "row" if the model has exponents."""
+        """A copy of the posterior that is conditioned on the new row or on the learned data only (``given``)."""
+        # By default, the posterior for a new row is conditioned on the learned rows and the new row. With exponents, it
+        # is conditioned on the learned rows only (``docs/theory/ratio-of-averages.md``).
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
@@ -77,7 +75,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """The power of a new row's likelihood: 1 if the posterior is given data and row, 0 if it is given data only."""
+        """The power of a new row's likelihood in the posterior: 1 to condition on the row, 0 for the data only."""
         return int(self.given == "row")
 
     @property
@@ -153,7 +151,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log p(class, row), (row, class), and diagnostics (``LeftOut``) of features sampled by MCMC."""
+        """Leave-one-out log p(class, row), (row, class), and diagnostics of features sampled by MCMC."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -164,7 +162,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Return the names of the terms, leave-one-out log densities (row, class, term), and MCMC diagnostics."""
+        """The names of the terms, leave-one-out log densities (row, class, term), and MCMC diagnostics."""
         names = self.posterior.piece_names()
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = pieces.left_out(self.posterior, data, labels, sampled)
@@ -199,12 +197,12 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features of which log-likelihoods are drawn directly, cell by cell, without draws of the parameters."""
+        """Features whose log-likelihoods are drawn directly, cell by cell, without draws of the parameters."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
     def draw_size(self) -> int:
-        """Number of values in one draw of the parameters, without the features in ``by_cells``."""
+        """Number of values in one draw of the parameters."""
         return self.posterior.draw(np.random.default_rng(0), without=self.by_cells).size
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
@@ -223,11 +221,9 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, self.offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function that turns draws of p(class | row, θ), (draw, row, class), into entropies in nats.
-
-        The entropies, (row, 2, 3), are total, aleatoric and epistemic, followed by their Monte Carlo standard errors.
-        ``log_p``, (row, class), is log p(class | row) with all parameters integrated out.
-        """
+        """Return a function from draws of p(class | row, θ), (draw, row, class), to entropies in nats, (row, 2, 3)."""
+        # Total, aleatoric and epistemic entropy, then their Monte Carlo standard errors. log_p, (row, class): log
+        # p(class | row) with all parameters integrated out.
         # Given the row, the mean of p(class | row, θ) is exp(log_p), so the mean of the draws is not needed.
 
         def given_row(p: Array, rows: slice) -> Array:

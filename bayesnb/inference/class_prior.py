@@ -23,14 +23,9 @@ from bayesnb.wording import Message, Spelled, require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """Class frequencies of unlabelled rows, (class,), by maximum likelihood (EM), and the number of steps.
-
-    ``log_likelihood``, (row, class), is log p(row | class), up to a constant per row.
-
-    References
-    ----------
-    Saerens, Latinne and Decaestecker (2002), Adjusting the outputs of a classifier to new a priori probabilities.
-    """
+    """Class frequencies of unlabelled rows, (class,), by maximum likelihood (EM), and the number of steps."""
+    # log_likelihood, (row, class): log p(row | class), up to a constant per row. Saerens, Latinne and Decaestecker
+    # (2002), Adjusting the outputs of a classifier to new a priori probabilities.
     log_likelihood = np.asarray(log_likelihood, float)
     if log_likelihood.ndim != 2 or 0 in log_likelihood.shape:
         raise ValueError(
@@ -87,10 +82,8 @@ def interval_of_shares(
 
 
 def draw_shares(log_likelihood: Array, errors: Array, rng: np.random.Generator) -> Array:
-    """Posterior draws of the class frequencies of new rows under a Dirichlet(1) prior, (chain, draw, class).
-
-    ``errors``, (chain, class), are constants that each chain adds to the log likelihoods of all rows.
-    """
+    """Posterior draws of the class frequencies of new rows under a Dirichlet(1) prior, (chain, draw, class)."""
+    # errors, (chain, class): constants that each chain adds to the log likelihoods of all rows
     # A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
     # counts, which is Dirichlet(1 + counts).
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
@@ -119,11 +112,9 @@ def draw_shares(log_likelihood: Array, errors: Array, rng: np.random.Generator) 
 def errors_of_classes(
     believed: Believed, data: Data, log_likelihood: Array, shares: Array, chains: int, seed: Any
 ) -> Array:
-    """Draw an error of log p(row | class) for each chain and class, the same for all rows, (chain, class).
-
-    If the estimated class frequencies are near ``shares``, the drawn errors change the estimate as much as errors of
-    the learned parameters do.
-    """
+    """Draw an error of log p(row | class) for each chain and class, the same for all rows, (chain, class)."""
+    # If the estimated class frequencies are near ``shares``, the drawn errors change the estimate as much as errors of
+    # the learned parameters do.
     # The learned parameters θ are uncertain, too (a two-step estimate, Murphy and Topel 1985). New rows could inform
     # them, but if the model is wrong, they mislead: in simulations with dependent columns, 89 % intervals of the joint
     # posterior held the truth in 1 of 20 tables. So θ is drawn given the learned rows (Plummer 2015). Class frequencies

@@ -97,7 +97,7 @@ class Classifier(FittedModel):
 
     @property
     def unknown(self) -> Any:
-        """The label that represents all classes without rows, or None."""
+        """The label that represents all classes without rows, or ``None``."""
         return self.posterior.model.unknown
 
     @property
@@ -165,7 +165,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
-        """Encode learned rows for leave-one-out. If ``whole`` is true, all learned rows must be given."""
+        """Encode learned rows for leave-one-out; if ``whole`` is true, all learned rows must be given."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -199,10 +199,8 @@ class Classifier(FittedModel):
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False, whole: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """Like :meth:`log_left_out`, with diagnostics of features sampled by MCMC.
-
-        ``refit`` is whether to run MCMC again without a row whose importance weights are unreliable.
-        """
+        """Leave-one-out log p(class, row), (row, class), class codes, and diagnostics of features sampled by MCMC."""
+        # refit: whether to run MCMC again without a row whose importance weights are unreliable
         data, labels = self.learned(X, y, sample_weight, whole)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -268,13 +266,7 @@ class Classifier(FittedModel):
         return replace(self, believed=self.believed.with_estimate(estimate))
 
     def with_draws(self, drawn: DrawnPosterior) -> Classifier:
-        """A classifier whose posterior consists of the given draws.
-
-        Raises
-        ------
-        ValueError
-            If the model has a ``dependence``, or if the estimate needs a mode, because draws have no mode.
-        """
+        """A classifier whose posterior consists of the given draws of the parameters."""
         self.require_one_class_prior("from_draws")
         self.believed.require_naive("draws of the parameters do not include the exponents")
         believed = replace(self.believed, posterior=drawn).with_estimate(self.estimate)
@@ -311,7 +303,7 @@ class Classifier(FittedModel):
         return self.dependence.table()
 
     def log_evidence(self) -> Evidence:
-        """Like :attr:`log_evidence_`, but raises ``ValueError`` if the evidence does not exist."""
+        """The log evidence (marginal likelihood); ``ValueError`` if it does not exist."""
         self.require_one_class_prior("the evidence")
         self.require_counted("rows that were counted have a marginal likelihood")
         return self.posterior.log_evidence()
@@ -396,7 +388,7 @@ class FarRowError(RefusedRowsError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function to replace ``ImpossibleRowError`` by ``FarRowError`` if a row is possible but far away."""
+    """Decorate a function to raise ``FarRowError``, not ``ImpossibleRowError``, if a row is possible but far away."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -209,7 +209,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Arrays (class, column) of height, m, low, scale, a and b, the coefficients of a feature's log density formula."""
+    """The coefficients (height, m, low, scale, a, b) of a feature's log density formula, as arrays (class, column)."""
     # The symbols are those of the formula in CompiledClassifier.
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)

@@ -58,10 +58,9 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 
 
 class OneWord:
-    """Moments of the likelihood θ^n of a word that occurs n times; θ, the word's probability, has a Beta distribution.
+    """Moments of the likelihood θ^n of a word that occurs n times; the word's probability θ has a Beta posterior."""
 
-    Each row of ``x`` holds a word's position in the vocabulary and its count.
-    """
+    # Each row of ``x`` holds a word's position in the vocabulary and its count.
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
         """ln E[θ^(t n)] for n occurrences of a word, with its first two derivatives in t, (3, cell, class)."""

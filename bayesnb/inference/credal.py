@@ -89,10 +89,7 @@ class Bounds:
 
 
 def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
-    """Lower and upper probabilities, (row, class), and dominance between classes, (row, class, class).
-
-    ``dominates[i, k, c]`` is True if class k dominates class c in row i.
-    """
+    """Lower and upper probabilities, (row, class), and whether class k dominates class c in row i, (i, k, c)."""
     # Let class c have the share t_c of the total concentration s. Then f_c(t_c) and h_c(t_c) are the logarithms of the
     # smallest and the largest J_c ∝ p(c, x). ``docs/how-to/how-much-the-prior-matters.md`` derives the bounds from two
     # facts. First, f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c). So

@@ -140,7 +140,7 @@ def fill_in(
 
 
 def _as_number(classifier: Classifier, data: Data, column: Any, before: Array) -> tuple[Data, Array]:
-    """Mark a missing cell of a ``Bounded`` column as a number, not a bound; return the row and log p(class, row)."""
+    """Set a missing cell of a ``Bounded`` column to the kind "number"; return the row and log p(class, row)."""
     schema = classifier.schema
     reading = schema.readings.get(owner := schema.owner.get(column))
     if not isinstance(reading, Bounded) or column != (names := reading.names(owner))[1]:

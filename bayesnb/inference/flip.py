@@ -70,11 +70,8 @@ class Removal:
 
 
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
-    """The k rows of a class whose removal changes the class's score most: upwards if ``sign`` is 1, downwards if -1.
-
-    At most ``nodes`` branches of the search tree are examined. The bound on the score holds for all branches, examined
-    or not.
-    """
+    """The k rows of a class whose removal increases (``sign`` 1) or decreases (-1) the score of the class most."""
+    # At most ``nodes`` branches of the search tree are examined; the bound on the score holds for all branches.
     # A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
     # its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
     # gain per removed row of each pattern. The score so far plus the largest such gains, one for each row still to be

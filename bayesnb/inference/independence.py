@@ -79,13 +79,11 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large (below 1 if too small); 1 without evidence.
-
-        As evidence counts a Bayes factor above 20 against naive Bayes, or an 89 % interval of the exponent that
-        excludes 1 (whatever interval is displayed). If the interval of the exponent reaches 0, return the smallest
-        factor that the interval allows. If the interval excludes 1 but the Bayes factor is at most 20, the evidence is
-        weak, and no other ``dependence`` is advised.
-        """
+        """The factor by which log-odds of naive Bayes are too large (below 1 if too small); 1 without evidence."""
+        # As evidence counts a Bayes factor above 20 against naive Bayes, or an 89 % interval of the exponent that
+        # excludes 1 (whatever interval is displayed). If the interval excludes 1 but the Bayes factor is at most 20,
+        # the evidence is weak, and no other ``dependence`` is advised. If the interval reaches 0, the result is the
+        # smallest factor that the interval allows.
         # The whole interval may be below 0, if the columns together are misleading.
         size = 1 / max(self._ends[1] if self._unbounded else float(self.exponent["mean"]), 0.01)
         return size if self._clear or self._excludes_1 else 1.0
@@ -120,7 +118,7 @@ class Independence:
 
     @property
     def evidence(self) -> Message:
-        """A message about outlying numbers, dependent pairs and too large or too small log-odds, without advice."""
+        """A message about outlying numbers, dependent pairs of columns, and too large or too small log-odds."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")

@@ -138,7 +138,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Return (draws, formula): posterior draws, and whether the saddlepoint formula is used in place of the draws."""
+    """Posterior draws, and whether the saddlepoint formula replaces them."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -51,15 +51,12 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """The probability that each label is wrong, and the mean and standard deviation of the number of wrong labels.
-
-    ``mcse`` is the largest Monte Carlo standard error of a probability: 0 without draws, NaN for one chain.
-    """
+    """The probability that each label is wrong, and the mean and standard deviation of the number of wrong labels."""
 
     each: Array
     expected: float
     sd: float
-    mcse: float = 0.0
+    mcse: float = 0.0  # largest Monte Carlo standard error of a probability: 0 without draws, NaN for one chain
 
 
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
@@ -163,7 +160,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> Message:
-    """A sentence on the expected number of wrong labels; ``note`` is the reason if the number is a rough estimate."""
+    """A sentence on the expected number of wrong labels; ``note`` says why the number is a rough estimate."""
     said = "{expected:.1f} ± {sd:.1f} of {n:,} labels are expected to be wrong, if naive Bayes is exactly right. If "
     said += "columns depend on each other given the class, or a family does not fit, the number is far too large. "
     said += "{more}"

@@ -89,10 +89,7 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 
 
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """Exact posterior means and variances of the log-odds of all pairs of classes: two arrays (row, class, class).
-
-    ``ValueError`` if the moments have no closed form.
-    """
+    """Exact posterior means and variances of the log-odds of all pairs of classes: two arrays (row, class, class)."""
     # The moments are sums over the factors of the first two derivatives at 0 of the log moments, or for sampled factors
     # of moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which the
     # derivatives for class c are taken at 1 instead of 0.
@@ -142,7 +139,8 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """``Moments`` under naive Bayes, given the data and, if ``c`` is not None, the row with label ``c``."""
+    """``Moments`` of the log densities of the classes under naive Bayes, given the data and perhaps also the row."""
+    # c: the label with which the row is learned, or ``None``
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)

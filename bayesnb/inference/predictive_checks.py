@@ -369,10 +369,8 @@ def replicated(
     posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator,
     connect: Connect | None = None,
 ) -> Array:  # fmt: skip
-    """Tables drawn from the posterior predictive distribution, (table, row, column), without missing cells.
-
-    The function ``connect`` changes drawn cells in place to make columns depend on each other.
-    """
+    """Tables drawn from the posterior predictive distribution, (table, row, column), without missing cells."""
+    # connect: changes drawn cells in place, to make columns depend on each other
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
     needed = drawn.features if connect is not None else dict.fromkeys(column.feature for column in columns)
@@ -390,7 +388,7 @@ def replicated(
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """Return a table of checks, worst first, and the distance from the expected value above which a check fails."""
+    """A table of checks, worst first, and the distance from the expected value above which a check fails."""
     # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
     # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     (observed, own), (replicated, scaled) = observed, replicated

@@ -1,8 +1,4 @@
-"""The registry of *questions*: analyses of a fitted model by functions ``f(classifier, X, ...)``.
-
-The decorator :func:`question` turns a question into a method of estimators and classifiers, or into a function of a
-public module such as :mod:`bayesnb.sets`.
-"""
+"""The registry of *questions*: analyses of a fitted model by functions ``f(classifier, X, ...)``."""
 
 from __future__ import annotations
 
@@ -143,7 +139,8 @@ def question[**P, R](
     shown: Shown | None = None,
     columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question. The arguments are fields of :class:`Question`."""
+    """Register a function ``f(classifier, ...)`` as a question; the arguments are fields of :class:`Question`."""
+    # A question becomes a method of estimators and classifiers, or a function of a public module such as bayesnb.sets.
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
         signature = inspect.signature(function)

@@ -51,11 +51,9 @@ def _cross_entropy(stated: Array, true: Array) -> Array:
 
 
 def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """The regret of each row, (row,), if ``stated`` is predicted and the classes follow ``predictive``.
-
-    Both arrays hold log probabilities, (row, class). The regret is infinite if ``stated`` is -inf for every class.
-    """
+    """The regret of each row if log probabilities ``stated``, (row, class), are predicted and ``predictive`` are true."""
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
+    # An estimate that gives every class probability 0 has an infinite regret.
     return np.where(np.isneginf(stated).all(-1), np.inf, more)
 
 

@@ -183,11 +183,8 @@ class LogOdds:
         return below
 
     def quantile(self, q: float | Array) -> Array:
-        """The ``q`` quantiles of the log-odds, (row, quantile), or (row,) if ``q`` is a single number.
-
-        ``q`` must lie strictly between 0 and 1. The distribution function at the result differs from ``q`` by at most
-        1e-6.
-        """
+        """The ``q`` quantiles of the log-odds, (row, quantile), or (row,) if ``q`` is a single number, 0 < q < 1."""
+        # The distribution function at the result differs from ``q`` by at most 1e-6.
         shares = np.atleast_1d(q)
         found, (moving, part) = np.repeat(self.mean[:, None], len(shares), axis=1), self._moving
         found[moving] = part._found(np.repeat(ndtri(shares)[:, None], len(moving), axis=1)).T

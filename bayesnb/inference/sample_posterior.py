@@ -205,12 +205,9 @@ class _Draws:
         return tree
 
     def exponents(self, X: Any, y: Any, sample_weight: Any) -> DataTree:
-        """Draw the exponents from their posterior, given the rows X, y from which they were learned.
-
-        The variables are exponents ``w`` (term) and intercepts ``b`` (class). Some models also have ``b_cell`` (class,
-        cell), intercepts per level or interval, and ``d`` (class, deviation), the differences between a class's
-        exponents and ``w``.
-        """
+        """Draw the exponents from their posterior, given the rows X, y from which they were learned."""
+        # w (term): exponents; b (class): intercepts; b_cell (class, cell): intercepts per level or interval; d (class,
+        # deviation): differences between a class's exponents and ``w``
         from xarray import DataTree
 
         from bayesnb.chains import run_nuts
@@ -294,7 +291,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The labelled rows that a ``DataTree`` describes, or None if no row has a label."""
+    """The labelled rows that a ``DataTree`` describes; ``None`` if no row has a label."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)
@@ -317,7 +314,7 @@ def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
 
 
 def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return (log probability of the row's class times the row's weight, drawn class), each (chain, draw, row)."""
+    """Log probability of each row's class times the row's weight, and drawn classes, each (chain, draw, row)."""
     from bayesnb.sampling.trees import NUMBERS
 
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)

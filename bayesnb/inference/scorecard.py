@@ -289,13 +289,11 @@ def scorecard_of(
     learned: Array | None = None, far: Mapping[Any, Array] | None = None, prior: Array | None = None,
     under: Callable[[Array], Array] | None = None,
 ) -> Scorecard:  # fmt: skip
-    """The scorecard of held-out rows.
-
-    ``log_joint``, (row, class), is log p(class, row), up to a constant per row. ``codes`` holds the true classes, and
-    ``classes`` their names. ``learned`` holds the number of learned rows of each class. ``far`` holds, for each
-    column with numbers far from the learned ones, a mask of their rows. ``prior`` is the class prior of the model, and
-    ``under`` returns ``log_joint`` under another class prior; ``None`` if the class prior cannot be replaced.
-    """
+    """The scorecard (scores with intervals) of held-out rows."""
+    # log_joint, (row, class): log p(class, row), up to a constant per row; codes: true classes; classes: their names;
+    # learned: number of learned rows of each class; far: for each column with numbers far from the learned ones, a mask
+    # of their rows; prior: class prior of the model; under: returns ``log_joint`` under another class prior, ``None``
+    # if the class prior cannot be replaced
     # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
     # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
     # interval by the Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap): each draw gives the rows new weights from
@@ -370,7 +368,7 @@ def scorecard_of(
 
 
 def _excess_of_rows(log_proba: Array, codes: Array, some: Array) -> float:
-    """The contribution of the rows in ``some`` to the difference between the mean log loss and its expectation."""
+    """The contribution of some rows to the difference between the mean log loss and its expectation."""
     return float((-scoring.own(log_proba, codes) - scoring.entropies(log_proba))[some].sum() / len(codes))
 
 

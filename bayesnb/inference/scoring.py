@@ -1,4 +1,4 @@
-"""Scores of class probabilities. The log loss is infinite if the true class of a row has probability 0."""
+"""Scores of class probabilities, such as the log loss."""
 
 from __future__ import annotations
 
@@ -22,24 +22,17 @@ MOST_CLASSES = 100
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """Scores of class probabilities.
-
-    Returns
-    -------
-    dict
-        ``balanced_accuracy`` is the mean recall of the classes that have rows. ``log_loss`` is the mean of -log p(true
-        class), in nats. ``brier`` is the mean squared error of the class probabilities, summed over the classes, from 0
-        to 2 (Brier 1950). ``ece`` is the expected calibration error over bins of equal width (Guo et al. 2017). ``auc``
-        is as in :func:`auc_and_influence`. ``impossible`` is the number of impossible rows.
-    """
+    """Scores of class probabilities, such as the log loss, from log p(class, row), (row, class), and true classes."""
     log_proba = log_proba_of(log_joint)
     proba = np.exp(log_proba)
     guess = guesses(log_proba)
     return {
         "accuracy": float((guess == codes).mean()),
+        # The mean recall of the classes that have rows.
         "balanced_accuracy": float(np.mean([(guess[codes == c] == c).mean() for c in np.unique(codes)])),
         # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
         "log_loss": float((0.0 - own(log_proba, codes)).mean()),
+        # Summed over the classes, from 0 to 2 (Brier 1950).
         "brier": float(brier_terms(proba, codes).mean()),
         "ece": calibration_error(proba.max(axis=1), guess == codes, bins),
         "auc": auc_and_influence(proba, codes)[0],
@@ -58,17 +51,11 @@ def brier_terms(proba: Array, codes: Array) -> Array:
 
 
 def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
-    """The area under the ROC curve, and the influence of each row on this area.
-
-    Returns
-    -------
-    auc : float
-        With two classes, the probability that a row of the second class has a larger p(second class) than a row of the
-        first class; ties count half. With three or more classes, the mean area over all pairs of classes with rows
-        (Hand and Till 2001). NaN if fewer than 2 or more than ``MOST_CLASSES`` classes have rows.
-    influence : array (row,)
-        The first-order effect of each row's weight on the area (DeLong et al. 1988).
-    """
+    """The area under the ROC curve (AUC), and the first-order effect of each row's weight on this area, (row,)."""
+    # With two classes, the probability that a row of the second class has a larger p(second class) than a row of the
+    # first class; ties count half. With three or more classes, the mean area over all pairs of classes with rows (Hand
+    # and Till 2001). NaN if fewer than 2 or more than ``MOST_CLASSES`` classes have rows. Influences as in DeLong et
+    # al. 1988.
     # With weights w, the area is to first order auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, with sums over the rows i of
     # class c. The influences are the centred placements of DeLong et al.
     influence = np.zeros(len(codes))
@@ -128,11 +115,9 @@ def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Ar
 
 
 def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
-    """The equal-tailed interval of a share, from k of n rows, under Jeffreys' prior Beta(1/2, 1/2).
-
-    The lower end is 0 if k = 0, and the upper end is 1 if k = n (Brown, Cai and DasGupta 2001).
-    """
+    """The equal-tailed interval of a share, from k of n rows, under Jeffreys' prior Beta(1/2, 1/2)."""
     k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
+    # Brown, Cai and DasGupta 2001.
     lower = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
     upper = np.where(k == n, 1.0, betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
     return lower[()], upper[()]

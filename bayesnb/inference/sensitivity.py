@@ -48,10 +48,8 @@ FLAT: Mapping[type, Mapping[str, float]] = {
 
 
 def powered[P: priors.Prior | priors.FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
-    """A prior raised to the power s and normalized; ``ImproperError`` if the power is improper.
-
-    With ``scaling="rows"``, the imaginary rows of the prior are counted s times.
-    """
+    """A prior raised to the power s and normalized; ``ImproperError`` if the power is improper."""
+    # scaling="rows": the imaginary rows of the prior are counted s times
     # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
     # the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times (det
@@ -184,16 +182,14 @@ def changes(
 def factors(
     posterior: Posterior, data: Data, estimate: Estimate, scaling: Scaling
 ) -> tuple[dict[Any, list[Factor]], dict[Any, Array]]:
-    """The factors of the class probabilities and of each feature, by name; a ``Hurdle`` feature has two factors.
-
-    The second returned dictionary holds the log density of the rows, (row, class), for each feature whose prior cannot
-    be raised to a power, such as a mixture.
-    """
+    """The factors of the joint probability: of the classes and of each feature, by name."""
     rule = estimate_rule(estimate)
 
     def found(family: Any, prior: Any, s: Any, x: Any) -> list[Factor] | None:
         if type(prior) in FLAT:
             return [Factor(prior, s, family, x, rule, scaling)]
+        # A feature such as ``Hurdle`` has two factors. If a prior cannot be raised to a power, such as a mixture,
+        # ``fixed`` holds the log density of the rows, (row, class).
         if not isinstance(prior, priors.AllOf):
             return None
         each = [found(*own, seen) for own, seen in zip(family.each(prior, s), family.seen_by(x), strict=True)]

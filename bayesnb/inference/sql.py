@@ -122,10 +122,8 @@ def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> st
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
-    """SQL of a log density: height - a ln(1 + z²) - b z², with z = scale · (x - m - low).
-
-    ``low`` is the rounding error of m.
-    """
+    """SQL of a log density: height - a ln(1 + z²) - b z², with z = scale · (x - m - low)."""
+    # low: the rounding error of m
     # The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) /
     # (u - 1) is used instead, where u is the rounded 1 + z² (Goldberg 1991, theorem 4).
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"

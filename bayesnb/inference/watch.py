@@ -96,22 +96,20 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Return the updated reader, and uniform numbers computed from the values ``x``, (stream, row).
-
-        A uniform number is NaN if the value has no predictive distribution. ``chance`` holds a uniform random number
-        per row, for values that have a positive probability.
-        """
+        """Return the updated reader, and uniform numbers computed from the values ``x``, (stream, row)."""
+        # NaN if a value has no predictive distribution. chance: a uniform random number per row, for values that have a
+        # positive probability.
         # The random numbers make the probability integral transform uniform if values have positive probability.
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Counts of levels; ``places[code]`` is the position of a level in ``counts``, NaN for a level to skip."""
+    """The number of rows of each level of a column."""
 
     # Given the counts, every row is equally likely to have come last.
 
     counts: Array
-    places: Array | None = None
+    places: Array | None = None  # the position in ``counts`` of each level code; NaN for a level to skip
 
     def read(self, x: Array) -> Array:
         if self.places is None:
@@ -120,11 +118,8 @@ class Levels(Reader):
 
     @classmethod
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
-        """The reader of a column, with the levels found in the learned rows; ``None`` if learned rows are not given.
-
-        Levels with equal counts are ordered by ``ties``, (class, level).
-        """
-        # So the names of levels do not matter.
+        """The reader of a column with the levels that occur in the learned rows; ``None`` without learned rows."""
+        # Levels with equal counts are ordered by ``ties``, (class, level), so the names of levels do not matter.
         # If every level is known to have a learned row, the last row cannot be the only row of its level. The rows are
         # then not equally probable to be the last. So √n of the n learned rows are drawn at random and set aside. The
         # levels of these rows are kept, and all other levels, including new ones, are merged into one. Only the
@@ -286,7 +281,7 @@ class Bets:
         return np.where((mean < 0) & (mean**2 > 9 * wide), found, -np.inf)
 
     def after(self, u: Array, values: Array) -> tuple[Bets, Array]:
-        """Bet on the numbers ``u``; return the updated bets and, per number, the log capital (log e-value), (row,)."""
+        """The updated bets on the numbers ``u``, and the log capital (log e-value) after each number, (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)

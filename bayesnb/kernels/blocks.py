@@ -1,6 +1,6 @@
 """Decide whether to compile a loop; divide rows into blocks and among threads.
 
-Compiled loops release the GIL and need contiguous arrays. Results are bit-identical for any number of threads.
+Results are bit-identical for any number of threads.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ WORKER = "bayesnb"
 class Loop:
     """A loop over the rows of a block, compiled at its first call."""
 
+    # Compiled loops release the GIL and need contiguous arrays.
+
     def __init__(self, function: Callable) -> None:
         self.function = function
         self.known: set[tuple[Any, ...]] = set()
@@ -76,10 +78,8 @@ def _types(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _writable(a: Any) -> Any:
-    """A writable view of an array: numba would compile a loop again for a read-only array, such as an array of pandas.
-
-    No loop writes to its input.
-    """
+    """A writable view of an array, because numba would compile a loop again for a read-only array."""
+    # No loop writes to its input.
     if not isinstance(a, np.ndarray) or a.flags.writeable:
         return a
     interface = a.__array_interface__
@@ -88,14 +88,11 @@ def _writable(a: Any) -> Any:
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether a table of ``cells`` cells is worth a compiled loop instead of bit-identical numpy code.
-
-    Loading the compiler takes about one second, so the compiler is loaded only after numpy has worked for one second.
-    The answer is False for fewer than ``from_`` cells.
-    """
+    """Whether a table of ``cells`` cells is worth a compiled loop instead of bit-identical numpy code."""
     global _answered
     if cells < from_:
         return False
+    # Loading the compiler takes about one second, so it is loaded only after numpy has worked for one second.
     _answered += cells
     return "bayesnb.kernels.compiled" in sys.modules or _answered >= ALONE
 

@@ -15,10 +15,8 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """For z >= ``SHIFT``, return three numbers: the remainder of Stirling's formula; ψ(z) - ln z; and ψ'(z).
-
-    See Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
-    """
+    """For z >= ``SHIFT``: the remainder of Stirling's formula, ψ(z) - ln z, and ψ'(z)."""
+    # Abramowitz and Stegun, 6.1.41, 6.3.18 and 6.4.12.
     r = 1.0 / z
     series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
     tail = 1 / 240 - w * (1 / 132 - w * (691 / 32760))
@@ -81,11 +79,9 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 
 @loop
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
-    """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
-
-    The last axis of ``own`` (row, class, column, 3) and ``total`` (class, column, 3) holds a number α, ln α, and the
-    remainder of Stirling's formula at α. ``own`` is NaN if a cell is missing.
-    """
+    """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own)."""
+    # The last axis of ``own`` (row, class, column, 3) and ``total`` (class, column, 3) holds a number α, ln α, and the
+    # remainder of Stirling's formula at α. ``own`` is NaN if a cell is missing.
     for i in range(len(t)):
         for c in range(t.shape[1]):
             s, before = t[i, c], -1.0
@@ -127,11 +123,10 @@ def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array
 
 @loop
 def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, found: Array) -> None:
-    """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class).
-
-    ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing. ``shape`` (class, column, 3) holds a, ln a and the
-    remainder of Stirling's formula. ``base`` (class, column) is -(ln 2πb)/2.
-    """
+    """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class)."""
+    # The Normal-Gamma posterior has the parameters m, κ, a and b. away, (row, class, column): (x - m)² / (2b), NaN if
+    # missing; shape, (class, column, 3): a, ln a and the remainder of Stirling's formula; base, (class, column): -(ln
+    # 2πb)/2.
     for i in range(len(t)):
         for c in range(t.shape[1]):
             s, before, last = t[i, c], -1.0, -1.0

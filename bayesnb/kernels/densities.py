@@ -23,10 +23,8 @@ TILE = 64
 
 
 def student(x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Array:
-    """Student-t log density: top - power ln(1 + z²), with z = (x - location - low) * scale.
-
-    ``low`` is the rounding error of ``location``.
-    """
+    """Student-t log density: top - power ln(1 + z²), with z = (x - location - low) * scale."""
+    # low: the rounding error of ``location``
     away = (x - location) - low
     with np.errstate(over="ignore", divide="ignore"):
         growth = np.log1p((away * scale) ** 2)
@@ -38,23 +36,19 @@ def student(x: Array, location: Array, low: Array, scale: Array, power: Array, t
 
 @dataclass(frozen=True, eq=False)
 class Students:
-    """Student-t log densities, as in :func:`student`.
-
-    ``order`` (class, column) sorts the columns of each class by power. A *run* consists of at most ``RUN`` sorted
-    columns of equal power. ``run`` (class, column) is the run of each sorted column. ``powers`` (run, class) is the
-    power of each run, or 0 if the class has fewer runs. ``in_order`` holds ``location``, ``low``, ``scale`` and
-    ``top`` of the sorted columns.
-    """
+    """Sums of the Student-t log densities of many columns, as in :func:`student`."""
 
     location: Array
     low: Array
     scale: Array
     power: Array
     top: Array
+    # Sorts the columns of each class by power, (class, column). A *run* consists of at most ``RUN`` sorted columns of
+    # equal power.
     order: Array
-    run: Array
-    powers: Array
-    in_order: tuple[Array, ...]
+    run: Array  # the run of each sorted column, (class, column)
+    powers: Array  # the power of each run, (run, class), or 0 if the class has fewer runs
+    in_order: tuple[Array, ...]  # location, low, scale and top of the sorted columns
 
     @classmethod
     def of(cls, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Students:
@@ -70,12 +64,9 @@ class Students:
         return cls(location, low, scale, power, top, order, run, powers, in_order)
 
     def summed(self, x: Array, codes: Array | None = None) -> Array:
-        """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing.
-
-        ``codes`` are the classes of learned rows. If ``codes`` is given, return the leave-one-out log density of each
-        row in its class, (row,). The leave-one-out log density is Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any
-        column.
-        """
+        """Sums of the log densities of columns, (row, class); missing cells (NaN) add nothing."""
+        # If the classes ``codes`` of learned rows are given, return the leave-one-out log density of each row in its
+        # class, (row,): Σ_j [top + power ln(1 - z²)], or NaN if z² ≥ 1 in any column.
         # The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, forms = np.empty((x.shape[0], slots)), (_products_of_runs, _products_of_runs_in_numpy)
@@ -117,11 +108,8 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Set ``product`` to ∏ (1 + sign z²) - 1 per run (columns of equal power), and ``lead`` to the sum of ``top``.
-
-    ``row`` holds positions of rows, ordered by class. If ``own`` (the class of each row) is given, each row is
-    evaluated only in its class.
-    """
+    """Set ``product`` to ∏ (1 + sign z²) - 1 per run (columns of equal power), and ``lead`` to the sum of ``top``."""
+    # row: positions of rows, ordered by class; own: the class of each row, if each row is evaluated only in its class
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
     tile, carried, summed = np.empty((columns, TILE)), np.empty(TILE), np.empty(TILE)
@@ -314,13 +302,10 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, codes: Array) -> tuple[Array, Array]:
-    """Concatenate the tables of all columns; a line of zeros before each table stands for missing values.
-
-    Return the position of each of these lines, and the concatenated tables. A large table without missing values needs
-    no zeros and is not copied.
-    """
+    """The position of a line of zeros (for missing values) before each column's table, and all tables concatenated."""
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
+    # A large table without missing values needs no zeros and is not copied.
     if table.size > codes.size and codes.min(initial=0) >= 0:
         return np.arange(columns) * n_values - 1, np.moveaxis(each, -1, 1).reshape(len(each), -1, n)
     wide = np.zeros((len(each), columns, n_values + 1, n))

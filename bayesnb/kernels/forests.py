@@ -43,7 +43,7 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
-    """Like :func:`log_forests`, but edge weights depend on the direction: ``log_w`` is (..., child, parent)."""
+    """Logarithm of the sum over all rooted forests of a graph with directed edges, ``log_w`` (..., child, parent)."""
     w, g, total = log_w.copy(), log_ground.copy(), np.zeros(log_w.shape[:-2])
     for k in range(log_w.shape[-1]):
         later = slice(k + 1, None)
@@ -57,17 +57,15 @@ def log_directed_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """Eliminate the nodes of the graph in order; return two arrays per node.
-
-    The first array holds the log weights of the node's edges. The second array holds, for each edge between the
-    remaining nodes, the fraction of its weight that was added when the node was eliminated.
-    """
+    """Eliminate the nodes of a graph in order; return two arrays per node, the first with log weights of its edges."""
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
         star = w[..., k, k + 1 :]
         t = np.logaddexp.reduce(star, axis=-1)
         through = star[..., :-1, None] + star[..., None, :] - t[..., None, None]
         w[..., k + 1 :, k + 1 :] = whole = np.logaddexp(w[..., k + 1 :, k + 1 :], through)
+        # For each edge between the remaining nodes, the fraction of its weight that was added when the node was
+        # eliminated.
         steps.append((star.copy(), np.exp(through - whole)))
     return steps
 

@@ -34,10 +34,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array, signed: bool = True) -> bool:
-    """Whether any cell is extreme (:func:`extremes`).
-
-    If ``signed`` is false, negative cells and NaN count as extreme.
-    """
+    """Whether any cell is infinite, or too large or too small to be squared; or negative or NaN, unless ``signed``."""
     floats = x.dtype.kind == "f"
     if not (floats and blocks.worthwhile(x.size)):
         return bool(floats and extremes(x).any()) or not (signed or (x >= 0).all())
@@ -62,10 +59,9 @@ def extremes(x: Array) -> Array:
 
 
 class Bits:
-    """Cells of 0 and 1, (row, column), four columns in each byte of ``fours``: column 4 k + i is bit i of byte k.
+    """Cells of 0 and 1, (row, column), four columns in each byte of ``fours``: column 4 k + i is bit i of byte k."""
 
-    Bits take a quarter of the memory of bytes, and one look-up adds four columns. Indexing returns an array of bytes.
-    """
+    # Bits take a quarter of the memory of bytes, and one look-up adds four columns. Indexing returns an array of bytes.
 
     dtype, ndim = np.dtype(np.uint8), 2
     __eq__ = None  # A comparison of the whole object would be one False.
@@ -138,10 +134,7 @@ def _bits_in_numpy(x: Array, found: Array) -> bool:
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Convert nonnegative whole numbers to two-byte integers (NaN to -1); also return the largest number.
-
-    Return ``None`` if a cell cannot be converted.
-    """
+    """Convert nonnegative whole numbers to two-byte integers (NaN to -1), if possible; also return the largest."""
     codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
 
@@ -270,10 +263,7 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """The code of the interval that contains each x: ``paths[k]``, where k is the number of edges up to x; -1 for NaN.
-
-    ``paths`` has one more entry than ``edges``.
-    """
+    """The code of the interval that contains each x: ``paths[k]`` if k edges are at most x; -1 for NaN."""
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 

@@ -60,11 +60,9 @@ def _products(data: Array, indices: Array, indptr: Array, table: Array, start: i
 
 
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
-    """Sum over columns of ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x`` and ``alpha`` (class, column).
-
-    If ``codes`` holds the class of each row, return only the sum for this class, (row,), with α reduced by ``weight``
-    times the row's counts.
-    """
+    """Sum over columns of ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x`` and ``alpha`` (class, column)."""
+    # If ``codes`` holds the class of each row, return only the sum for this class, (row,), with α reduced by ``weight``
+    # times the row's counts.
     data, wide = blocks.contiguous(x.data, float), blocks.contiguous(alpha.T, float)
     # Tables of the smallest counts, if they are small compared with the matrix.
     several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0

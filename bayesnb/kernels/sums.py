@@ -100,11 +100,8 @@ def _add_stored(
 
 
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
-    """Total weight of the rows with each value, (class, column, value).
-
-    A code of -1 is not counted; ``codes`` are (row, column). In a sparse matrix, stored cells have the value 1, and all
-    other cells the value 0.
-    """
+    """Total weight of the rows with each value, (class, column, value), from value codes (row, column)."""
+    # A code of -1 is not counted. In a sparse matrix, stored cells have the value 1, and all other cells the value 0.
     # Bytes hold 0 and 1. Their zeros are exact differences if no row has a fraction as its weight.
     if sparse.issparse(codes) or (codes.dtype == np.uint8 and n_values == 2 and (weight == 1).all()):
         ones = totals(codes, labels, weight, n_classes)
@@ -142,11 +139,8 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """Yield, for each pair of columns, the weight of each combination of their codes, (class, combination).
-
-    ``codes`` has shape (column, row); codes of -1 are ignored. ``sizes`` is the number of codes per column.
-    ``columns``, (pair, 2), holds the pairs of columns.
-    """
+    """For each pair of columns, the weight of each combination of their codes, (class, combination), concatenated."""
+    # codes, (column, row): -1 is ignored; sizes: number of codes per column; columns, (pair, 2): pairs of columns
     cells = sizes[columns].prod(axis=1)
     # In numpy, each pair takes as long as some thousand cells more.
     form = _count_pairs if blocks.worthwhile(len(columns) * (codes.shape[1] + 4096.0)) else _count_pairs_in_numpy
@@ -187,12 +181,10 @@ def _count_pairs(
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """For each block of rows, eight weighted sums about a value v (listed below), (block, class, 8, column).
-
-    The eight numbers are, in this order: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x -
-    v)² and its rounding error; the weight of the nonzero values. NaN adds nothing. If ``centred`` is true, v is the
-    first value of the class in the block; otherwise, v is 0.
-    """
+    """For each block of rows, weighted sums of x and x² about a value v, (block, class, 8, column)."""
+    # The eight numbers are, in this order: Σ w and its rounding error; v; Σ w (x - v) and its rounding error; Σ w (x -
+    # v)² and its rounding error; the weight of the nonzero values. NaN adds nothing. If ``centred`` is true, v is the
+    # first value of the class in the block; otherwise, v is 0.
     # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
 
@@ -241,11 +233,9 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(
     x: Array, codes: Array, weight: Array | None, near: Array | None, last: Array | None, n_classes: int
 ) -> Array:
-    """The sums of :func:`moments` for one block of rows. ``near`` (class, column) holds v; ``None`` means 0.
-
-    If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. If the buffer ``last`` is
-    given, each row is extended to its length; the sums of the added cells have no meaning.
-    """
+    """The sums of :func:`moments` for one block of rows; ``near``, (class, column), holds v (``None``: 0)."""
+    # If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. If the buffer ``last``
+    # is given, each row is extended to its length; the sums of the added cells have no meaning.
     columns = x.shape[1]
     # The loop creates its output array: the compiler then knows that the output overlaps no other array.
     wide = columns if last is None else len(last)
@@ -316,7 +306,7 @@ def _zeros(cells: Array) -> int:
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int, centred: bool) -> Array:
-    """Compute the bit-identical result of :func:`_moments`, because both functions add the rows in the same order."""
+    """The bit-identical result of :func:`_moments`: both functions add the rows in the same order."""
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends = np.argsort(codes, kind="stable"), np.cumsum(counts)
     # Classes with few rows or similar numbers of rows are summed together, padded with rows of weight 0.

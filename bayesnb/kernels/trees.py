@@ -215,13 +215,11 @@ def weigh(
     column: Array, left: Array, alpha: Array, strength: float, counts: Array, of_node: Array, of_known: Array,
     below: Array,
 ) -> None:  # fmt: skip
-    """Sum the counts of each tree from leaves to root, and average its marginal likelihood over all prunings.
-
-    Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node. After the call,
-    ``counts`` holds the weight of the rows that reach a node. Three arrays (tree, node) are filled with log marginal
-    likelihoods: ``of_node`` of the rows that reach a node, ``of_known`` of the rows that reach its children, and
-    ``below`` averaged over all prunings of the subtree below the node.
-    """
+    """Sum the counts of each tree from leaves to root, and average its marginal likelihood over all prunings."""
+    # Before the call, ``counts`` (tree, node, class) holds the weight of the rows that stop in a node; after the call,
+    # of the rows that reach a node. Three arrays (tree, node) are filled with log marginal likelihoods: ``of_node`` of
+    # the rows that reach a node, ``of_known`` of the rows that reach its children, and ``below`` averaged over all
+    # prunings of the subtree below the node.
     known = np.empty(len(alpha))
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
@@ -259,14 +257,11 @@ def answer(
     codes: Array, real: Array, column: Array, cell: Array, left: Array, alpha: Array, strength: float, counts: Array,
     of_node: Array, of_known: Array, below: Array, y: Array, weight: Array, inside: Array, found: Array,
 ) -> None:  # fmt: skip
-    """p(class | row), (row, class), averaged over all prunings of each tree and over all trees.
-
-    The prediction for a learned row does not use this row: ``weight`` is subtracted from the counts along the row's
-    path. ``inside`` (row, tree) marks the trees that were grown on a row; these trees are skipped. A row with a missing
-    cell at a split goes to both children, in proportion to their counts. ``codes`` has shape (row, column). ``y``
-    (row,) is the class of a learned row, -1 for a new row. The probabilities are written to ``found`` (row, class).
-    Other arrays are as in :func:`weigh`.
-    """
+    """p(class | row), (row, class), averaged over all prunings of each tree and over all trees."""
+    # The prediction for a learned row does not use this row: ``weight`` is subtracted from the counts along the row's
+    # path, and the trees that were grown on the row (``inside``, (row, tree)) are skipped. A row with a missing cell at
+    # a split goes to both children, in proportion to their counts. codes, (row, column); y, (row,): the class of a
+    # learned row, -1 for a new row; found, (row, class): the result; other arrays are as in weigh().
     classes = len(alpha)
     known = np.empty(classes)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)
@@ -356,12 +351,10 @@ def answer(
 
 @loop
 def log_ratios(counts: Array, base: Array, strength: float, less: float, found: Array) -> None:
-    """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node).
-
-    ``counts`` (class, partition, node) is the total weight of the rows of a class that stop in a node. ``base``
-    (partition, node) is the total weight of the rows of all classes. To leave out a row, the row's weight ``less`` is
-    subtracted from the counts of its class. Nodes whose count is smaller than ``less`` have the value 0.
-    """
+    """Fill ``found`` (partition, node, class) with ln p(node | c) - ln p(node)."""
+    # counts, (class, partition, node): total weight of the rows of a class that stop in a node; base: of the rows of
+    # all classes. To leave out a row, its weight ``less`` is subtracted from the counts of its class. Nodes whose count
+    # is smaller than ``less`` have the value 0.
     classes, n, nodes = counts.shape
     inside, every = np.empty((classes, nodes)), np.empty(nodes)
     for k in range(n):

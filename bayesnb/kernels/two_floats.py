@@ -1,7 +1,4 @@
-"""Numbers represented as the sum of two floats.
-
-The rounding error of a sum or product of two floats is itself a float (Knuth, TAOCP 4.2.2, and Dekker 1971).
-"""
+"""Numbers represented as the sum of two floats: the rounded number and its rounding error."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ type Array = np.ndarray
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     """The rounded sum a + b, and its rounding error."""
+    # The rounding error is itself a float (Knuth, TAOCP 4.2.2, and Dekker 1971).
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)

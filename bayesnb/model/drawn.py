@@ -31,21 +31,12 @@ LARGEST_ERROR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """A posterior known only by its draws, such as the posterior of a model that was edited in PyMC.
+    """A posterior known only by its draws, such as the posterior of a model that was edited in PyMC."""
 
-    Attributes of :class:`Posterior` that this class lacks raise :class:`NoClosedFormError`.
+    # Attributes of ``Posterior`` that this class lacks raise ``NoClosedFormError``.
 
-    Parameters
-    ----------
-    fitted : Posterior
-        The posterior in closed form, before the model was edited.
-    drawn : Parameters
-        The draws, (chain, draw, ...).
-    convergence : Convergence
-    """
-
-    fitted: Posterior
-    drawn: Parameters
+    fitted: Posterior  # the posterior in closed form, before the model was edited
+    drawn: Parameters  # (chain, draw, ...)
     convergence: Convergence
 
     exact: ClassVar[bool] = False
@@ -145,13 +136,7 @@ class DrawnPosterior:
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D), (row, class), averaged over the draws.
-
-        Warns
-        -----
-        UserWarning
-            If a class probability has a Monte Carlo standard error above 0.01.
-        """
+        """log p(c, x | D), (row, class), averaged over the draws; warn of a large Monte Carlo standard error."""
         found, errors = np.empty((n_rows, len(self.labels))), np.zeros(n_rows)
         for rows, joint in self._joints(data, n_rows):
             found[rows] = logsumexp(joint, axis=0) - np.log(self.n_draws)
@@ -185,13 +170,11 @@ class DrawnPosterior:
     def log_joint_at(
         self, drawn: Parameters, power: int, common: CommonDraws, data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class).
-
-        If ``power`` is 1, θ is drawn given the data and the row itself, by systematic resampling (Douc and Cappé 2005).
-        """
+        """log p(c, x | θ) at draws of θ from the posterior, (draw, row, class)."""
         if not power:
             return drawn.log_joint(data, n_rows) + offset
         # The posterior given the row x is proportional to p(x | θ) p(θ | D), with p(x | θ) = Σ_c p(c, x | θ).
+        # θ is drawn given the data and the row itself, by systematic resampling (Douc and Cappé 2005).
         rng, n = common.generator(0), common.draws
         places = (rng.permutation(n) + rng.random()) / n
         found, offset = np.empty((n, n_rows, len(self.labels))), np.broadcast_to(offset, (n_rows, len(self.labels)))

@@ -30,24 +30,12 @@ type Estimate = Literal["mle", "map", "mean", "predictive"]
 
 @dataclass(frozen=True)
 class EstimateRule:
-    """How a posterior is turned into class probabilities for one value of ``estimate``, such as "map".
+    """How a posterior is turned into class probabilities for one value of ``estimate``, such as "map"."""
 
-    Parameters
-    ----------
-    label : str
-        Name of the estimate on a plot.
-    point : {"mode", "mean"}
-        The point estimate of the parameters that is plugged in or displayed.
-    plugs_in : bool
-        False if the parameters are integrated out.
-    flat : bool
-        True if flat priors replace the priors.
-    """
-
-    label: str
-    point: Literal["mode", "mean"]
-    plugs_in: bool = True
-    flat: bool = False
+    label: str  # name of the estimate on a plot
+    point: Literal["mode", "mean"]  # the point estimate that is plugged in or displayed
+    plugs_in: bool = True  # False if the parameters are integrated out
+    flat: bool = False  # whether flat priors replace the priors
 
 
 ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(

@@ -22,24 +22,17 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A hash key per row, which does not depend on the order of rows and columns, on names, or on units.
+    """A hash key per row, which does not depend on the order of rows and columns, on names, or on units."""
 
-    The keys are computed by colour refinement (Weisfeiler and Leman 1968). A row of weight 2 counts as two rows.
+    # The keys are computed by colour refinement (Weisfeiler and Leman 1968). A row of weight 2 counts as two rows. Keys
+    # ignore the names of columns and levels, and the sign of numeric columns.
 
-    Parameters
-    ----------
-    keys : uint64 array (row,)
-        Equal rows have equal keys. Keys ignore the names of columns and levels, and the sign of numeric columns.
-    ties : uint64 array (row,)
-        Hashes of the encoded rows, to break ties between rows with equal keys.
-    """
-
-    keys: Array
-    ties: Array
+    keys: Array  # uint64 (row,); equal for equal rows
+    ties: Array  # uint64 (row,): hashes of the encoded rows, to break ties between rows with equal keys
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """Compute the keys of labelled rows. ``bags`` holds the positions of bags of words in ``data``."""
+        """Compute the keys of labelled rows; ``bags`` holds the positions of bags of words in ``data``."""
         # The first key of a cell is a hash of the number of rows with its value and, in a numeric column, of how many
         # values are smaller and larger. The key of a row is the sum of the hashes of its label and its known cells,
         # each with its column. Each round adds the keys of all rows with the same value to the key of a cell.
@@ -81,27 +74,22 @@ class Order:
         return np.lexsort((self.ties, self.keys))
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether to process the values ``x`` of a column in descending order, so that negating ``x`` has no effect.
-
-        The result is true if rows with large hash keys tend to have large values. For the negated values, -x, the
-        result is the opposite.
-        """
+        """Whether to sort the values ``x`` of a column in descending order, so that negating ``x`` has no effect."""
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
+        # True if rows with large hash keys tend to have large values.
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """For each code of a column, a hash of the keys of the rows with this code. The code -1 means missing."""
+        """For each code of a column, a hash of the keys of the rows with this code."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """Draw up to ``most`` rows in random order; return their positions, weights, and ranks in the random order.
-
-        A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
-        """
+        """Draw up to ``most`` rows in random order; return their positions, weights, and ranks in the random order."""
+        # A row with a whole weight w counts as w rows. Rows with the same rank are tied, and must be treated alike.
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
         if not labels.whole:
@@ -120,7 +108,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """Draw up to ``most`` rows; return their positions and labels. A row drawn twice has weight 2."""
+        """Draw up to ``most`` rows; return their positions and labels, with weight 2 for a row that is drawn twice."""
         if labels.size <= most:
             return slice(0, len(labels)), labels
         rows, weight, _ = self.copies(labels, most, seed)

@@ -47,17 +47,9 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The leave-one-out log predictive density of each column for learned rows, (row, class, column).
-
-    Leaving out a row changes only the density in the row's class, unless the column is constant or the classes share a
-    prior. A prior that was scaled to the data keeps its scale. ``sampled`` is the result of
-    :meth:`Posterior.sampled_left_out`, if known.
-
-    Raises
-    ------
-    ImproperError
-        If both the prior of a class and the posterior of the class without the row are improper.
-    """
+    """The leave-one-out log predictive density of each column for learned rows, (row, class, column)."""
+    # Leaving out a row changes only the density in the row's class, unless the column is constant or the classes share
+    # a prior. A prior that was scaled to the data keeps its scale.
     sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
     def own(piece: Piece, x: Column) -> Array:

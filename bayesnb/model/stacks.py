@@ -27,15 +27,13 @@ type Parts = Mapping[Any, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinedParts(Mapping[Any, Any]):
-    """A mapping from feature names to objects, such as priors. Joined objects are divided at the first lookup.
+    """A mapping from feature names to objects, such as priors, that are stored for groups of features."""
 
-    ``joined`` has one object per group of features. Feature ``f`` is in the group ``stack[f]``, and its columns are
-    ``cuts[f]`` of ``joined[stack[f]]``.
-    """
+    # Joined objects are divided at the first lookup.
 
-    joined: Mapping[tuple[Any, ...], Any]
-    stack: Mapping[Any, tuple[Any, ...]]
-    cuts: Mapping[Any, range]
+    joined: Mapping[tuple[Any, ...], Any]  # one object per group of features
+    stack: Mapping[Any, tuple[Any, ...]]  # the group of each feature
+    cuts: Mapping[Any, range]  # the columns of each feature in the object of its group
 
     @cached_property
     def apart(self) -> dict[Any, Any]:
@@ -69,7 +67,7 @@ def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]],
 
 
 def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
-    """Yield pairs (feature names, part). Concatenated parts are not split."""
+    """Yield pairs (feature names, object), with one object for each group of joined features."""
     return parts.joined.items() if isinstance(parts, JoinedParts) else (((name,), part) for name, part in parts.items())
 
 
@@ -121,11 +119,9 @@ def each[T](
     stacks: Sequence[Stack], n_rows: int, ask: Callable[..., T], naming: Callable[[Any], AbstractContextManager[None]],
     *given: Parts,
 ) -> Iterator[tuple[Sequence[Any], T]]:  # fmt: skip
-    """For each group of features, call ``ask``; yield (names of the features, result).
-
-    ``ask`` gets the family and the group's priors and data, joined along the column axis. The context ``naming(name)``
-    adds the name of a feature to errors.
-    """
+    """For each group of features, call ``ask``; yield (names of the features, result)."""
+    # ask(family, *priors and data of the group, joined along the column axis); naming(name): adds the name of a feature
+    # to errors
     size = max(1, LARGEST // max(1, n_rows))
     for stack, names in ((s, s.names[k : k + size]) for s in stacks for k in range(0, len(s.names), size)):
         if len(names) > 1:

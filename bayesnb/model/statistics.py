@@ -86,7 +86,7 @@ def _numbers(s: Any) -> Array:
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Sort names. If names are not comparable, sort by type and then by text."""
+    """Sort names; names that are not comparable are sorted by type and then by text."""
     names = list(names)
     try:
         return sorted(names)

@@ -225,15 +225,7 @@ def check(
     posterior: Posterior, tree: DataTree, data: Data, n_rows: int, sampler: str = "", unjudged: tuple[Any, ...] = (),
     naive_part: bool = False,
 ) -> Agreement:  # fmt: skip
-    """Compare the closed form with the draws in ``tree``, for all parameters and for predictions of the given rows.
-
-    Raises
-    ------
-    ConvergenceError
-        If the chains did not converge.
-    ValueError
-        If there are fewer than 400 draws.
-    """
+    """Compare the closed form with the draws in ``tree``, for all parameters and for predictions of the given rows."""
     convergence = Convergence.of(tree, layout.dims(layout.blocks(posterior)))
     sizes = tree["posterior"].dataset.sizes
     if sizes["chain"] * sizes["draw"] < 400:
@@ -319,7 +311,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare the predictions of some rows. Return the comparisons, the number skipped, and p(c | x) from the draws."""
+    """Compare the predictions of some rows; return the comparisons, the number skipped, and p(c | x) from the draws."""
     # p(c, x | θ) is averaged over draws before it is normalized.
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))

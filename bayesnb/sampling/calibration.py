@@ -208,7 +208,7 @@ class Simulator:
 
     @classmethod
     def of(cls, posterior: Posterior, schema: Any) -> Simulator:
-        """Make the simulator of a fitted model. All priors must be proper."""
+        """Make the simulator of a fitted model, all of whose priors must be proper."""
         # Class probabilities that are frequencies of the learned labels stay fixed.
         model = replace(posterior.model, label=posterior.label_prior)
         posterior = replace(posterior, model=model)
@@ -269,6 +269,6 @@ def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) 
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """The number of draws below ``truth``. Ties are broken at random."""
+    """The number of draws below ``truth``, with ties broken at random."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

@@ -112,15 +112,8 @@ def exact(
 
 
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
-    """The log prior density of every variable at the drawn parameters, (chain, draw, class[, feature]).
-
-    As in PyMC, the density of (μ, τ) is split into p(τ) and p(μ | τ).
-
-    Raises
-    ------
-    ImproperError
-        If a prior is improper.
-    """
+    """The log prior density of every variable at the drawn parameters, (chain, draw, class[, feature])."""
+    # As in PyMC, the density of (μ, τ) is split into p(τ) and p(μ | τ).
     found = {}
     if isinstance(posterior.label_prior, Dirichlet):
         found["pi"] = posterior.label_prior.log_prob(drawn["pi"])

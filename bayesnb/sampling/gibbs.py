@@ -129,7 +129,7 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """Draw the fraction ε of wrong labels, ε ≥ ``least``. Return log p(seen label | class, ε), (chain, row, class)."""
+    """Draw the fraction ε of wrong labels; return log p(seen label | class, ε), (chain, row, class)."""
     # The lower bound of ε decreases from 1/2 to 0 in the steps before the first draw. Without it, if nearly half of the
     # labels are wrong, a chain would stay near the seen labels for a long time.
     wrong = (drawn != seen.codes) @ seen.weight

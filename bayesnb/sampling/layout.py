@@ -1,8 +1,7 @@
 """Names of the variables of the PyMC model, and the columns that share a variable.
 
-In a table of at most 24 columns, each column has separate variables, such as ``mu_size[ant]``. In a table of more than
-24 columns, columns with the same family share variables, such as ``mu_gaussian``. Shared variables have one axis for
-the columns.
+In a table of at most 24 columns, each column has separate variables, such as ``mu_size[ant]``; in larger tables,
+columns with the same family share variables, such as ``mu_gaussian``.
 """
 
 from __future__ import annotations
@@ -239,10 +238,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Insert a column axis of length 1 into variables without a column axis.
-
-    Each variable begins with ``lead`` axes of draws.
-    """
+    """Insert a column axis of length 1 into variables without a column axis, after ``lead`` axes of draws."""
     full = dict(variables)
     for block in blocks:
         if block.apart:

@@ -1,4 +1,4 @@
-"""Sample the whole model with NUTS. Starting points and scales come from the conjugate posterior."""
+"""Sample the whole model with NUTS, with starting points and scales from the conjugate posterior."""
 
 # Starting points and scales do not change the distribution that NUTS samples, so NUTS still reveals errors in the
 # closed form.

@@ -75,7 +75,7 @@ def build(
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add a block's variables to the PyMC model in context. Return the variables, each with a column axis."""
+    """Add a block's variables to the PyMC model in context; return the variables, each with a column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -166,11 +166,9 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 
 
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
-    """Build the model of labelled rows (``labelled``) and of unlabelled rows (``data``) with their classes summed out.
-
-    Only the priors of ``posterior`` are used. Chains do not converge if two classes have equal priors and no labelled
-    rows.
-    """
+    """The PyMC model of labelled rows and of unlabelled rows (``data``) with their classes summed out."""
+    # Only the priors of ``posterior`` are used. Chains do not converge if two classes have equal priors and no labelled
+    # rows.
     import pymc as pm
 
     alone = posterior.given(labelled)

@@ -41,19 +41,11 @@ type Groups = dict[str, dict[str, Array]]
 
 @dataclass(frozen=True, eq=False)
 class RowsOfTree:
-    """The rows that a ``DataTree`` describes.
-
-    Parameters
-    ----------
-    data : {name: encoded column}
-    codes : int array (row,)
-    place : int array (row,)
-        Position of each row in the table; the row coordinate of the tree.
-    """
+    """The rows that a ``DataTree`` describes."""
 
     data: Data
     codes: Array
-    place: Array
+    place: Array  # position of each row in the table; the row coordinate of the tree
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
@@ -72,10 +64,8 @@ def build(
     groups: Mapping[str, Mapping[str, Array]], posterior: Posterior, rows: RowsOfTree | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> DataTree:  # fmt: skip
-    """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...).
-
-    Names of groups may include a subtree, as in "columns/log_likelihood". ``rows`` are stored in ``observed_data``.
-    """
+    """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...)."""
+    # Names of groups may include a subtree, as in "columns/log_likelihood".
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
     shapes = layout.dims(blocks)
@@ -167,10 +157,7 @@ def of_rows(
     groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:  # fmt: skip
-    """Make the predictive and log-likelihood groups named in ``wanted``.
-
-    If it contains "columns", also make them per column.
-    """
+    """Make the predictive and log-likelihood groups named in ``wanted``; per column, too, if it contains "columns"."""
     # With log p(y_i | x_i, θ), ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
@@ -191,7 +178,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Draw the classes of new rows from p(y | x, θ). Return two groups of the tree: the drawn classes, and the rows."""
+    """Draw the classes of new rows from p(y | x, θ); return two groups of the tree: the classes and the rows."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]

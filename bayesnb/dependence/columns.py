@@ -163,7 +163,7 @@ class Grid:
         return reduce(add, parts)
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """Select the names of the columns in the grid from ``called``, the names of all pieces of the posterior."""
+        """The names of the columns that are divided into intervals or levels, from the names of all columns."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:

@@ -28,7 +28,7 @@ DRAWS = 200
 def evidence_of_pairs(
     posterior: Posterior, data: Data, labels: Labels, level: float
 ) -> tuple[pd.DataFrame, tuple[Any, ...]]:
-    """The table ``pairs`` of :class:`bayesnb.inference.independence.Independence`, and the names of all columns."""
+    """A table of the evidence that each pair of columns is dependent given the class, and the names of all columns."""
     # Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
     # sixteen intervals for the gain and for monotone dependence.
     grid, counts, finer = counted_pairs(posterior, data, labels)

@@ -58,7 +58,7 @@ class Dependence:
         return replace(self, exponents=replace(exponents, average={}, power=1.0, spreads=(spread,)), held_out=None)
 
     def over(self, index: Sequence[int]) -> Dependence:
-        """Select classes by position; the position -1 adds a class without rows."""
+        """A copy of this dependence for the classes at the positions ``index``; -1 stands for a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))

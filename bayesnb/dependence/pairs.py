@@ -318,7 +318,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: Sequence[float]) -> list[list[Array]]:
-    """The :meth:`CellTerm.table` of each pair of columns, for each weight in ``less``."""
+    """The interaction term of each pair of columns, per class and pair of cells, for each weight in ``less``."""
     found = [dict[int, Array]() for _ in less]
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]

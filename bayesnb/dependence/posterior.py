@@ -342,7 +342,7 @@ class LearnedExponents:
 
     @cached_property
     def _informed(self) -> tuple[Array, Array]:
-        """The posterior mean, and the posterior precision matrix minus the prior's, ordered as ``learned.relative``."""
+        """The posterior mean of the exponents, and the precision matrix that the labels add to the prior precision."""
         own, layout, (spread,) = self.learned.places(self.layout), self.learned.relative, self.spreads
         inverse = np.linalg.inv(spread.root[own])
         found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)
@@ -396,7 +396,7 @@ class LearnedExponents:
         return replace(self, layout=self.learned, points=points, weights=weights, spreads=own, average={}, power=1.0)
 
     def frequencies(self, rng: Generator, n: int, rows: float) -> Array:
-        """Draws of the weight, (draw, 1, 1), of the class-frequency model in an average learned from ``rows`` rows."""
+        """Draws of the weight of the class-frequency model in a model average, (draw, 1, 1)."""
         total, mean = min(rows, STACKED) + len(self.average), self.weights[0]
         return rng.beta(total * mean, total * (1 - mean), (n, 1, 1)) if self.average else np.zeros((n, 1, 1))
 

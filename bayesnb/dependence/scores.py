@@ -171,7 +171,7 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
 
 
 def _log_mean_logistic(center: Array, sd: Array) -> Array:
-    """The log of the first result of :func:`_mean_logistic`, accurate even if the probability is small."""
+    """The log of the mean of 1 / (1 + exp(-u)), u ~ Normal(center, sd²), accurate even if this mean is small."""
     found = np.empty_like(center)
     narrow = sd <= WIDE
     z, weights = _nodes(1)

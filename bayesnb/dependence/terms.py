@@ -158,7 +158,7 @@ class TermSet:
         return [name for name, is_there in ({"forests": self.forests} | there).items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """The contribution of each column to the terms "kernel" and "partitions", (row, class, column)."""
+        """The contribution of each column to the terms "kernel" (similar rows) and "partitions", per row and class."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:

@@ -431,7 +431,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value, and each dataclass instance in the value once, without cached properties."""
+    """Copy a value and all dataclass instances in it (each once), without their cached properties."""
     # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]

@@ -309,7 +309,8 @@ def _bounds(
     classifier: Classifier, data: Data, cells: Mapping[Any, Array], n: int, s: float | None, priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:  # fmt: skip
-    """Combine the bounds of class prior and features; ``cells`` is for the features whose Dirichlet priors vary."""
+    """Bounds of ln p(class, row) over the sets of priors of the classes and of all features."""
+    # cells: for the features whose Dirichlet priors vary
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)

@@ -51,7 +51,7 @@ def _cross_entropy(stated: Array, true: Array) -> Array:
 
 
 def regrets(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """The regret of each row if log probabilities ``stated``, (row, class), are predicted and ``predictive`` are true."""
+    """The regret of each row, from predicted and true log probabilities, both (row, class)."""
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     # An estimate that gives every class probability 0 has an infinite regret.
     return np.where(np.isneginf(stated).all(-1), np.inf, more)

@@ -110,7 +110,7 @@ def to_pymc(
 
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:
-    """The rows from which the exponents were learned: their leave-one-out log densities and labels."""
+    """Labels and leave-one-out log densities of the rows from which exponents (powers of likelihoods) were learned."""
     dependence = classifier.believed.require_exponents()
     if X is None or y is None:
         raise ValueError("the model does not store rows: pass those that the exponents were learned from")

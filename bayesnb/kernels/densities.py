@@ -281,7 +281,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """The result of :func:`gather` for each row's class, (row,)."""
+    """For each row, the sum over columns of the table entries for its codes in its own class, (row,)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):

@@ -53,7 +53,8 @@ class JoinedParts(Mapping[Any, Any]):
 
 
 def by_name(features: Iterable[Any], found: Iterable[tuple[Sequence[Any], Any]], like: Parts) -> Parts:
-    """Divide results of :func:`each` into one result per feature, with the feature's number of columns in ``like``."""
+    """Divide the results for groups of features into one result per feature."""
+    # like: parts with the number of columns of each feature
     joined = {tuple(names): part for names, part in found}
     known, cuts = like.cuts if isinstance(like, JoinedParts) else {}, dict[Any, range]()
     for names in (names for names in joined if len(names) > 1):

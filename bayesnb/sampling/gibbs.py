@@ -27,7 +27,7 @@ MOST_WRONG = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """What the Gibbs sampler has drawn: parameters, class probabilities and labels."""
+    """Draws of a Gibbs sampler: parameters, class probabilities and labels."""
 
     parameters: Parameters
     proba: Array  # p(c | x, θ), averaged over the draws of each chain: (chain, row, class)

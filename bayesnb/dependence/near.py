@@ -162,7 +162,6 @@ class NearTerm:
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
         """Half the squared distance from each row to each counted combination of cells, relative to the mean."""
-        # In units of the mean squared distance of rows.
         # A pair of known cells adds (z - z')²; a pair with a missing cell adds the mean of (z - z')². The positions z
         # of missing cells are 0, so the sum is a product of matrices.
         here, there, constant = [], [], 0.0

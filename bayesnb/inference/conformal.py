@@ -42,7 +42,7 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Array:
-    """Numbers of known rows that are more unusual than a new row, equally unusual, and in total, (3, new row, class)."""
+    """Numbers of known rows more unusual than a new row, equally unusual, and in total, (3, new row, class)."""
     # ``known``, (row, class), and ``new``, (new row, class), are nonconformity scores. ``codes`` and ``weight``,
     # (row,), are the classes and whole-number weights of the known rows.
     found = np.zeros((3, *new.shape))

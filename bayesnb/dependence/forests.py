@@ -231,10 +231,8 @@ class Forests:
         return found
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(x | c) minus the sum of ln p(x_u | c) over the columns u with a known value, (row, class).
-
-        If ``left`` holds the labels of learned rows, the densities are leave-one-out.
-        """
+        """ln p(x | c) minus the sum of ln p(x_u | c) over the columns u with a known value, (row, class)."""
+        # left: the labels of learned rows, for which the densities are leave-one-out
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
         first = np.searchsorted(rows, np.arange(len(codes) + 1))

@@ -162,10 +162,8 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(c | x) - ln p(c), (row, class), of rows with the intervals and levels ``codes``, (column, row).
-
-        If ``left`` holds the labels of learned rows, the values are leave-one-out.
-        """
+        """ln p(c | x) - ln p(c), (row, class), of rows with the intervals and levels ``codes``, (column, row)."""
+        # left: the labels of learned rows, for which the values are leave-one-out
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)
         if left is None:

@@ -87,10 +87,10 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(c | similar rows) - ln p(c), (row, class); ``codes`` (column, row) are the rows' intervals and levels.
-
-        If ``left`` holds the labels of learned rows, the values are leave-one-out.
+        """ln p(c | similar rows) - ln p(c), (row, class), of rows with the intervals and levels ``codes``, (column,
+        row).
         """
+        # left: the labels of learned rows, for which the values are leave-one-out
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
         for cut in self._blocks(codes.shape[1]):

@@ -139,17 +139,14 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Draw the parameters from the posterior, (draw, parameter).
-
-    The second result is the error of the Laplace approximation: the standard deviation, in nats, of ln(posterior
-    density / Normal density).
-    """
+    """Draw the parameters from the posterior, (draw, parameter); also return the error of the Laplace approximation."""
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
     z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
     ratio = _Ratio(layout, mean, sd, found)
     heights, rows = ratio.beside(z, found.at(z)), 0
     for block, log_p in log_probabilities(source, layout, found.at(z)):
         heights, rows = heights + log_p.sum(0), rows + len(block.codes)
+    # The standard deviation, in nats, of ln(posterior density / Normal density).
     off = float(heights[:n].std())
     # Antithetic pairs from the approximating Normal (Hammersley and Morton 1956). With a larger error,
     # all draws are made by elliptical slice sampling (Murray, Adams and MacKay 2010; Nishihara, Murray and Adams 2014).
@@ -451,11 +448,9 @@ class LearnedExponents:
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean.
-
-        In a model average, the table shows the exponents of the model that learns all terms.
-        """
+        """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior mean."""
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
+        # In a model average, the table shows the exponents of the model that learns all terms.
         mean, covariance = self.largest.moments()
         mean, sd = mean[:n], np.sqrt(np.diag(covariance)[:n])
         half = ndtri(0.5 + level / 2) * sd

@@ -352,7 +352,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power nearest to 1 that, applied to all priors, changes the prediction; NaN if no power changes it."""
+    """The power nearest to 1 that changes the prediction if applied to all priors, or NaN."""
     from scipy.optimize import brentq
 
     every, fixed = factors(classifier.posterior, asked, classifier.estimate, "rows")

@@ -239,15 +239,9 @@ def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: 
 
 
 def gather(codes: Array | None, table: Array) -> Array:
-    """Look up each code in ``table``, and sum over the columns of each row, (..., row, class).
-
-    Parameters
-    ----------
-    codes : int array, ``Bits`` or CSR matrix (row, column), or None
-        A code of -1 adds nothing. In a sparse matrix, every stored code is 1, and all other codes are 0. If ``codes``
-        is ``None``, ``table`` is (..., row, class, column).
-    table : array (..., value, class, column)
-    """
+    """Look up each code in ``table``, and sum over the columns of each row, (..., row, class)."""
+    # codes, (row, column): -1 adds nothing; in a sparse matrix, every stored code is 1, and all other codes are 0.
+    # table is (..., value, class, column), or (..., row, class, column) if ``codes`` is ``None``.
     if codes is None:
         # Column by column, in the order of the loops below; several times faster than a sum over the last axis.
         total = np.zeros(table.shape[:-1])

@@ -10,18 +10,10 @@ from bayesnb.kernels.blocks import COMPILED_FROM, Array, contiguous, loop
 
 
 def log_forests(log_w: Array, log_ground: Array) -> Array:
-    """The log of the sum of the weights of all rooted forests of a graph, (...,).
-
-    The weight of a forest is the product of its edge weights (``log_w``) and root weights (``log_ground``). By the
-    matrix-tree theorem (Kirchhoff 1847, Tutte 1948), the sum is a determinant. The result is accurate for weights from
-    e^-1000 to e^1000.
-
-    Parameters
-    ----------
-    log_w : array (..., node, node)
-        Symmetric; the diagonal is not used.
-    log_ground : array (..., node)
-    """
+    """The log of the sum of the weights of all rooted forests of a graph, (...,)."""
+    # log_w, (..., node, node): symmetric, and its diagonal is not used; log_ground, (..., node). The weight of a forest
+    # is the product of its edge weights (``log_w``) and root weights (``log_ground``). By the matrix-tree theorem
+    # (Kirchhoff 1847, Tutte 1948), the sum is a determinant. The result is accurate for weights from e^-1000 to e^1000.
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     w, g = np.array(log_w, float), np.broadcast_to(log_ground, log_w.shape[:-1]).copy()
     if w.size * n >= COMPILED_FROM:
@@ -89,23 +81,10 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
 
 
 def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
-    """Draw rooted forests with probabilities proportional to their weights (see :func:`log_forests`).
-
-    Parameters
-    ----------
-    log_w : array (graph, node, node)
-        Symmetric; the diagonal is not used.
-    log_ground : array (graph, node)
-    uniforms : array (draw, n (n + 1) / 2)
-        Uniform random numbers; n is the number of nodes.
-    which : array (draw,)
-        The graph of each draw.
-
-    Returns
-    -------
-    array (draw, node)
-        The parent of each node; n for a root.
-    """
+    """Draw rooted forests with probabilities proportional to their weights: the parent of each node, (draw, node)."""
+    # log_w, (graph, node, node): symmetric, and its diagonal is not used; log_ground, (graph, node); uniforms, (draw, n
+    # (n + 1) / 2): uniform random numbers for n nodes; which, (draw,): the graph of each draw. The parent of a root is
+    # n.
     n, steps = log_w.shape[-1], _steps(log_w, log_ground)
     found, start = np.full((len(which), n), n), 0
     if 4 * found.size * n >= COMPILED_FROM:

@@ -295,16 +295,9 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node at which a row stops in a tree of :class:`~bayesnb.dependence.partitions.Partitions`, (row, tree).
-
-    A row stops at a split if its code in the split's column is negative.
-
-    Parameters
-    ----------
-    codes : int32 array (column, row)
-    real : bool array (column,)
-    columns, cells : int array (tree, step)
-    """
+    """The node at which each row stops in each tree of random splits, (row, tree)."""
+    # codes, (column, row): a row stops at a split if its code in the split's column is negative; real, (column,);
+    # columns, cells, (tree, step)
     found = np.ones((codes.shape[1], len(columns)), np.int32)
     if blocks.worthwhile(found.size * columns.shape[1]):
         blocks.written(

@@ -25,31 +25,13 @@ def grow(
     codes: Array, real: Array, sizes: Array, rows: Array, y: Array, weight: Array, keys: Array, of_columns: Array,
     classes: int, salt: np.uint64, tried: int, least: float, column: Array, cell: Array, left: Array,
 ) -> int:  # fmt: skip
-    """Grow one tree from ``rows``, which are reordered in place; return the number of nodes.
-
-    Each node tries some columns and makes the cut with the largest decrease of Gini impurity. Hashes of columns and
-    rows decide which columns a node tries, and break ties between cuts. The tree does not depend on names of levels or
-    on signs of columns.
-
-    Parameters
-    ----------
-    codes : int32 array (row, column)
-    real : bool array (column,)
-    sizes : int array (column,)
-    rows : int array
-    y, weight, keys : array (row,)
-        ``keys`` holds, for each row, its key (a hash) times its weight. Keys may depend on labels.
-    of_columns : uint64 array (column,)
-    classes : int
-    salt : uint64
-        A number per tree, so that the hashes of different trees differ.
-    tried : int
-        Number of columns that a node tries.
-    least : float
-        Nodes with less total weight are not split.
-    column, cell, left : int32 array (node,)
-        Output.
-    """
+    """Grow one classification tree from ``rows``, which are reordered in place; return the number of nodes."""
+    # Each node tries ``tried`` columns and makes the cut with the largest decrease of Gini impurity. Hashes of columns
+    # and rows decide which columns a node tries, and break ties between cuts, so the tree does not depend on names of
+    # levels or on signs of columns. codes, (row, column); keys, (row,): the key (a hash) of each row times its weight,
+    # which may depend on labels; of_columns, (column,): a hash per column; salt: a number per tree, so that the
+    # hashes of different trees differ; least: nodes with less total weight are not split; column, cell, left, (node,):
+    # output.
     n_columns = codes.shape[1]
     nothing = np.zeros(len(column), np.int64)
     first, last, depth = nothing.copy(), nothing.copy(), nothing.copy()

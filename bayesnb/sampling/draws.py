@@ -23,13 +23,7 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 
 
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
-    """The parameters drawn in a group of a ``DataTree``, (chain, draw, ...).
-
-    Raises
-    ------
-    ValueError
-        If the tree and the model have different classes, columns or levels.
-    """
+    """The parameters drawn in a group of a ``DataTree``, (chain, draw, ...)."""
     return layout.from_variables(variables(tree, posterior, group), layout.blocks(posterior), posterior)
 
 
@@ -82,11 +76,9 @@ def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
 def exact(
     posterior: Posterior | DrawnPosterior, rng: np.random.Generator, shape: tuple[int, int]
 ) -> dict[str, dict[str, Array]]:
-    """Independent draws from posterior and prior, {group: {variable: array (chain, draw, ...)}}.
-
-    There is no group "prior" if a prior is improper, or if the posterior is a ``DrawnPosterior``. The parameters of a
-    feature sampled by MCMC are taken from its chains.
-    """
+    """Independent draws from posterior and prior, {group: {variable: array (chain, draw, ...)}}."""
+    # There is no group "prior" if a prior is improper, or if the posterior is a ``DrawnPosterior``. The parameters of a
+    # feature sampled by MCMC are taken from its chains.
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
         if any(n > held for n, held in zip(shape, posterior.drawn.log_pi.shape, strict=False)):

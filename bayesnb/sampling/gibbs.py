@@ -49,32 +49,11 @@ def sample(
     alone: Posterior, data: Data, n_rows: int, draws: int, chains: int, rng: np.random.Generator, tune: int = 200,
     thin: int = 1, seen: Labels | None = None,
 ) -> Drawn:  # fmt: skip
-    """Draw the parameters and the labels of unlabelled rows from their joint posterior.
-
-    Parameters
-    ----------
-    alone : Posterior
-        The posterior given only the labelled rows, with all classes.
-    data, n_rows : {name: encoded column}, int
-        The unlabelled rows.
-    draws, chains : int
-    rng : Generator
-    tune : int
-        Number of steps of each chain before the first draw.
-    thin : int
-        Number of steps from one draw to the next.
-    seen : Labels, optional
-        Labels of ``data`` that may be wrong, with row weights. Each chain starts with these labels.
-
-    Raises
-    ------
-    ImproperError
-        If the posterior given only the labelled rows is improper.
-
-    Notes
-    -----
-    Each step draws all parameters given all labels, and then all labels given the parameters (Diebolt and Robert 1994).
-    """
+    """Draw the parameters and the labels of unlabelled rows from their joint posterior by Gibbs sampling."""
+    # Each step draws all parameters given all labels, and then all labels given the parameters (Diebolt and Robert
+    # 1994). alone: the posterior given only the labelled rows, with all classes; data, n_rows: the unlabelled rows;
+    # tune: number of steps of each chain before the first draw; thin: number of steps from one draw to the next; seen:
+    # labels of ``data`` that may be wrong, with row weights, at which each chain starts.
     # Chains start at draws given only the labelled rows, which are spread more widely than the posterior given all
     # rows, as r_hat requires.
     require_whole(1, draws=draws, chains=chains, thin=thin)

@@ -1,4 +1,6 @@
-"""The scikit-learn estimator. Each method that learns replaces the frozen object ``classifier_``."""
+"""The scikit-learn estimator."""
+
+# Each method that learns replaces the frozen object ``classifier_``.
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ OPPOSITES = (
 
 
 def _between(text: str) -> list[str]:
-    """The scale between two opposites."""
+    """The levels of an ordinal scale, in order, made from words for its two ends, such as "bad" and "good"."""
     lowest, low, high, highest = (part.split("|") if part else [] for part in text.split("/"))
     denied = [f"{negation} {word}" for negation in NEGATIONS.split("|") for word in high]
     neither = [f"neither {one} nor {other}" for a in low for b in high for one, other in ((a, b), (b, a))]
@@ -1078,7 +1078,7 @@ def _of_zeros(name: Any, held: pd.Series, labels: pd.Series | None) -> Remark:
 
 
 def _alike_in_zeros(frame: pd.DataFrame, remarks: Sequence[Remark]) -> list[Remark]:
-    """Give 0 the same meaning in the remarks about columns, such as coordinates, that are 0 in the same rows."""
+    """Interpret 0 alike in columns that are 0 in the same rows, such as coordinates."""
     found, groups = list(remarks), dict[bytes, list[Any]]()
     for name in frame.select_dtypes("number"):
         if (zeros := (frame[name] == 0).to_numpy(bool, na_value=False)).sum() >= 3 and frame[name].nunique() > 20:
@@ -1454,7 +1454,7 @@ def _possible(cells: pd.Series) -> float:
 
 
 def copies_by_weight(frame: pd.DataFrame, column: Any) -> Iterator[Remark]:
-    """A remark about whole weights in a column if they count more equal rows than chance explains."""
+    """A remark about a column of weights that, as counts of equal rows, imply more equal rows than chance explains."""
     weight = pd.to_numeric(frame[column], errors="coerce").to_numpy(float, na_value=np.nan)
     if said := warned.copies_by_weight(Table.of(frame.drop(columns=column)), weight):
         yield Remark(column, said, True)

@@ -29,8 +29,9 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Everything learned from some rows. ``a + b`` joins the rows of two tables; ``a * 0.9`` multiplies row weights."""
+    """Everything learned from some rows."""
 
+    # ``a + b`` joins the rows of two tables; ``a * 0.9`` multiplies row weights.
     schema: Schema
     statistics: Statistics
     classes: Array  # also classes whose rows were all forgotten
@@ -74,7 +75,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def spelled_as(self, other: Learned) -> Learned:
-        """For levels with several spellings, use the spelling in ``other``."""
+        """Use the spellings of levels in ``other``, for levels with several spellings such as "Yes" and "yes"."""
         schema, statistics = respelled(self.schema, self.statistics, other.schema)
         return replace(self, schema=schema, statistics=statistics)
 

@@ -27,17 +27,7 @@ from bayesnb.wording import Cure, Message, RefusedError, TableRemark, refuse, wa
 
 
 def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """Return the classifier fitted to one table.
-
-    Warns
-    -----
-    IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning, TargetColumnWarning
-        If columns or labels were probably misread.
-    UnlabelledRowsWarning
-        If some rows are unlabelled and the settings do not request EM.
-    NoKnownWordWarning
-        If most texts of a column share no word with another text.
-    """
+    """Return the classifier fitted to one table, and warn of columns or labels that were probably misread."""
     X = _beside(X, y, sample_weight)
     require_dependence(settings)
     if in_parts := streams(X):
@@ -125,11 +115,12 @@ def with_rows(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:  # fmt: skip
-    """Learn further rows. The exponents (powers of likelihoods) are learned only if ``before`` is ``None``."""
+    """Learn further rows."""
     from sklearn.utils import column_or_1d
 
     X, named = _beside(X, y, sample_weight), () if classes is None else column_or_1d(classes).tolist()
     require_dependence(settings)
+    # The exponents (powers of likelihoods) of an earlier classifier do not change.
     if before is not None:
         known, far = len(before.classes), new_rows.FarCounter(before.schema, before.statistics)
         for part in _parts(settings, before, X, y, sample_weight):
@@ -211,11 +202,9 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 
 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
-    """Merge two classifiers.
-
-    If the classifiers count rows for different pairs of columns or intervals, raise an error or, if ``keep`` is true,
-    keep the counts of ``before``.
-    """
+    """Merge two classifiers."""
+    # If they count rows for different pairs of columns or intervals, ``keep`` keeps the counts of ``before``;
+    # otherwise, there is an error.
     errors: list[BaseException] = [*read_with_other_marks(before, other)]
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine = replace(mine, schema=before.schema.under(settings.columns))

@@ -81,8 +81,9 @@ class Cure:
     column: Any = None
 
     def written(self, form: Form = "python", flags: Collection[str] | None = None) -> str:
-        """The remedy in words. An option that is not in ``flags`` is written as an option of ``bayesnb fit``."""
+        """The remedy in words, as Python code or as a command-line option."""
 
+        # An option that the called command lacks (``flags``) is written as an option of ``bayesnb fit``.
         def named(flag: str, value: Any) -> str:
             return f"{flag} {value}" if flags is None or flag in flags else f"bayesnb fit {flag} {value}"
 

@@ -1,4 +1,4 @@
-"""Output files. Without ``--force``, a command overwrites only files of its own kind, and never an input."""
+"""Output files: without ``--force``, a command overwrites only files of its own kind, and never an input."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int) -> Any:
-    """Draw ``share`` as a bar to the right or, if negative, to the left. An arrow means infinity."""
+    """Draw ``share`` as a bar to the right or, if negative, to the left; infinite bars end in an arrow."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

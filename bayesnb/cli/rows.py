@@ -101,7 +101,7 @@ def row_of(X: pd.DataFrame, name: str, row: str | None, values: Sequence[str]) -
 
 
 def changed(frame: pd.DataFrame, values: Sequence[str], decimals: Mapping[str, str] = NO_MARKS) -> pd.DataFrame:
-    """A copy of the row in ``frame`` with some values replaced. ``attrs["set"]`` maps changed columns to new values."""
+    """A copy of the row in ``frame`` with some values replaced; ``attrs["set"]`` maps changed columns to new values."""
     new = _typed([_named(value, frame) for value in values], frame, "--set", decimals)
     row = frame_of([frame.iloc[0].to_dict() | new], frame) if new else frame.copy()
     row.attrs["set"] = new
@@ -122,7 +122,7 @@ def asked_rows(
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
-    """Parse a row: K=V,K=V or JSON. Values may contain commas."""
+    """Parse a row written as K=V,K=V (values may contain commas) or as JSON."""
     if row.lstrip().startswith("{"):
         try:
             said = json.loads(row)

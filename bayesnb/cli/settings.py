@@ -129,7 +129,7 @@ class Settings:
         return named(self.dependence or "auto")
 
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters, except ``dependence`` and the priors from ``--m``. Class labels are text."""
+        """The estimator's parameters, except ``dependence`` and the priors from ``--m``, with class labels as text."""
         found = {"features": self.of_all or self.features() or None, "class_prior": _class_prior(self.class_prior)}
         return found | {name: getattr(self, name) for name in ("unseen", "absent", "columns", "unknown")}
 

@@ -110,7 +110,7 @@ class Opened:
         return frame
 
     def _watching(self, tables: Iterable[Table]) -> Iterator[Table]:
-        """Yield the tables; after the last, warn of numbers and dates that ``model`` extrapolates."""
+        """Yield the tables, then warn of numbers and dates that ``model`` extrapolates."""
         if self.model is None:
             yield from tables
             return

@@ -43,7 +43,7 @@ def _shown(c: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """Convert a document to JSON. Control characters are escaped."""
+    """Convert a document to JSON with escaped control characters."""
     import json
 
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
@@ -84,7 +84,7 @@ def wrapped(text: Any, width: int | None) -> str:
 
 
 def print_error(text: str | Message) -> None:
-    """Print on stderr. On a terminal, break lines between words."""
+    """Print on stderr, with lines broken between words on a terminal."""
     width = None
     if sys.stderr is not None and sys.stderr.isatty():
         from rich.console import Console
@@ -173,7 +173,7 @@ class _Shown(io.TextIOBase):
 
 
 def stdout() -> TextIO:
-    """Standard output. On a terminal, control characters are escaped."""
+    """Standard output, which escapes control characters on a terminal."""
     if sys.stdout is None:
         raise click.UsageError("stdout is closed: there is nothing to write to")
     return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
@@ -199,7 +199,7 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """A console on stdout. If stdout is no terminal, the width is the environment variable COLUMNS, or 120."""
+    """A console on stdout; outside a terminal, its width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):

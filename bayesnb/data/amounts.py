@@ -174,10 +174,11 @@ def labelled(text: str) -> Measured | None:
 
 
 def may_be_codes(texts: Collection[str], identifying: bool) -> bool:
-    """Whether texts may be codes such as A12 rather than numbers; ``identifying``: whether nearly all rows differ."""
+    """Whether texts may be codes such as A12, rather than numbers with a unit."""
     # Codes have adjacent letters and digits, and no thousands separators.
     if any(re.search(r"[^\W\d_]\d|\d[^\W\d_]", text) for text in texts):
         return not any(re.search(r"\d[.,'’]\d{3}(?!\d)", text) for text in texts)
+    # ``identifying``: whether nearly all rows have different texts.
     return identifying and not any(re.search(r"\d[.,'’]\d", text) for text in texts)
 
 

@@ -299,7 +299,7 @@ TRUTHS = {"true": True, "false": False, "yes": True, "no": False}
 
 
 def truths_in(texts: Iterable[str]) -> dict[str, bool]:
-    """What each text means if all texts are spellings of true, false or a gap; otherwise, an empty dict."""
+    """Map texts to True or False if all are spellings of true, false or a missing value; otherwise {}."""
     words = {text: text.strip().lower() for text in sorted({*texts})}
     read = {text: TRUTHS[word] for text, word in words.items() if word in TRUTHS}
     return read if all(text in read or word in amounts.GAPS for text, word in words.items()) else {}
@@ -368,7 +368,8 @@ def one_mark(column: Any, odd: Sequence[str]) -> Spelled | None:
 
 
 def missing_in(column: Any, mark: Any, among_floats: bool = True) -> Spelled:
-    """Advice on reading ``mark`` as missing. ``among_floats``: whether ``float`` can convert all other texts."""
+    """Advice on reading ``mark`` as missing in a column of numbers."""
+    # ``among_floats``: whether ``float`` can convert all other texts.
     code = f"write X[{column!r}] = pd.to_numeric(X[{column!r}], errors='coerce')"
     shown, mark = (f"{mark:.15g}",) * 2 if isinstance(mark, float) else (repr(mark), mark)
     return Spelled(code if among_floats else f"replace {shown} by None", shlex.join(["--na", f"{column}={mark}"]))

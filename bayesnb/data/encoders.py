@@ -149,7 +149,7 @@ class Feature:
         return self.family.support.invalid(x) & np.isfinite(x) if self.guessed else np.zeros(x.shape, bool)
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns, (row, column), back to {name: values}. Exposures become 1."""
+        """Convert encoded columns, (row, column), back to {name: values}, with 1 for all exposures."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}

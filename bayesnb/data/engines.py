@@ -86,7 +86,7 @@ def summary(
 
 
 def _first_rows(column: Any, parts: Iterable[Table]) -> dict[Any, int]:
-    """The number of the first row of each distinct value of a column."""
+    """The number of the first row of each distinct value of a column, {value: row}."""
     start, found = 0, dict[Any, int]()
     for table in parts:
         for value, row in table.column(column).first_rows().items() if column in table.place else ():

@@ -40,7 +40,7 @@ def grown(schema: Schema, table: Table, features: Any, weight: Array | None) -> 
 
 
 def of_part(schema: Schema, table: Table) -> Schema:
-    """Adapt a schema's inferred families, and its spellings of ``Joined`` levels, to a further part of the table."""
+    """Adapt the inferred families of a schema, and its spellings of levels, to a further part of the table."""
     joined = {name: r for name, r in schema.readings.items() if isinstance(r, Joined) and name in table.place}
     columns = {name: column for name in joined if (column := table.column(name)).kind == "text"}
     more = {name: joined[name].united(joined[name].resolved(column)) for name, column in columns.items()}
@@ -99,7 +99,7 @@ def respelled(one: Schema, counted: Statistics, other: Schema) -> tuple[Schema, 
 
 
 def merged(one: Schema, other: Schema) -> Schema:
-    """Merge two schemas. The schemas must have the same columns, unless new columns are allowed."""
+    """Merge two schemas, which must have the same columns unless new columns are allowed."""
     if one.all_words and other.all_words and one.names != other.names:
         words = united(one.names, other.names)
         return merged(one.of_words(words), other.of_words(words))
@@ -122,7 +122,7 @@ def merged(one: Schema, other: Schema) -> Schema:
 
 
 def read_differently(one: Schema, other: Schema) -> list[RefusedError]:
-    """An error for each column of which the two schemas have different readings."""
+    """An error for each column that the two schemas convert differently."""
     return [
         RefusedError(
             "column {column!r}: the two models read it differently, one with {expected}, the other with {value}; "

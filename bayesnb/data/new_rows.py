@@ -1,4 +1,4 @@
-"""Warnings about new rows and other models: what the learned rows make strange in them."""
+"""Warnings about new rows, or models to merge, that differ from the learned rows."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _warn_of_marks(marks: Iterable[str], table: Table) -> None:
 
 
 def _warn_of_kept(kept: Iterable[str], schema: Schema, learned: Statistics, table: Table) -> None:
-    """Warn of missing cells in columns that had none in the fit, because ``--keep-na`` made levels of some texts."""
+    """Warn of missing cells in columns in which the fit read texts such as NA as levels (``--keep-na``)."""
     found: dict[Any, tuple[int, str]] = {}
     for name, feature in schema.features.items():
         seen = learned.features[name].seen().sum(axis=0)
@@ -204,7 +204,7 @@ class LearnedNumbers(NamedTuple):
     high: float
 
     def outside(self, x: Array) -> Array:
-        """A mask of the numbers that may be reported."""
+        """A mask of the numbers that are far from the learned numbers of every class, or from their overall mean."""
         return (x < self.low) | (x > self.high) | (np.abs(x - self.mean) > FAR * self.sd)
 
     def far(self, x: Array, times: Array | int, known: int, trend: bool) -> tuple[Array, str]:
@@ -217,13 +217,13 @@ class LearnedNumbers(NamedTuple):
         return np.abs(x - self.mean) > FAR * self.sd, f"{FAR} standard deviations from the learned mean"
 
     def most_are_outside(self, n: int, known: int) -> bool:
-        """Whether too many of the ``known`` new numbers, ``n``, are on one side of the learned ones."""
+        """Whether ``n`` of ``known`` new numbers are more than chance explains on one side of the learned numbers."""
         if self.n < FEWEST_COMPARED or 2 * n <= known:
             return False
         return bool(bdtrc(n - 1, known, 1 / (1 + OUTSIDE**2)) <= CHANCE)
 
     def excludes(self, other: LearnedNumbers) -> bool:
-        """Whether most of the numbers that another model has learned must lie outside the learned ones."""
+        """Whether most of the numbers that another model has learned must be far from the numbers learned here."""
         # At least the share t² / (1 + t²) of any distribution lies below its mean plus t standard deviations.
         t = max(self.low - other.mean, other.mean - self.high) / other.sd
         return t > 0 and self.most_are_outside(int(other.n * t**2 / (1 + t**2)), int(other.n))

@@ -97,7 +97,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return this object. Raise ``ValueError`` if families, levels or bin edges depend on the first rows."""
+        """Return this object, or raise ``ValueError`` if families, levels or bin edges depend on the first rows."""
         for spec in filter(_takes_from_rows, self.specs):
             taken = "the first rows choose the best families"
             cure = "choose them on a sample of rows in memory, as features="

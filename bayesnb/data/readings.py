@@ -129,7 +129,7 @@ class OfNumbers(Reading):
 
 
 def of_mark[R: OfNumbers](found: Sequence[R], mark: Callable[[], str]) -> list[R]:
-    """If exactly one of several readings has the decimal mark ``mark()``, only this reading; otherwise all of them."""
+    """The reading with the decimal mark ``mark()``, if there is exactly one in ``found``; otherwise all of them."""
     own = [one for one in found if one.decimal == mark()] if len(found) > 1 else []
     return own if len(own) == 1 else [*found]
 
@@ -1210,7 +1210,7 @@ def numbers_among(levels: Collection[Any]) -> tuple[list[Number], list[str]]:
 
 
 def written_as_text(levels: Collection[Any]) -> list[Number]:
-    """The ``Number`` readings that fit all levels; [] if all levels may be codes: whole numbers such as 7 or (7)."""
+    """The ``Number`` readings that fit all levels, unless all levels may be codes: whole numbers such as 7 or (7)."""
     texts = [level for level in levels if isinstance(level, str)]
     coded = len(texts) < len(levels) or all(re.sub(r"[()]|-$", "", text.strip()).isdecimal() for text in texts)
     return [] if coded else [*_numbers_in(texts, plain=True)]

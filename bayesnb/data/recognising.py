@@ -106,7 +106,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """In a part of a table, drop families that the part's texts cannot show to fit, such as a family of numbers."""
+    """For a part of a table, the specifications without families of numbers whose columns hold texts in this part."""
     if not table.part or not isinstance(features, Mapping):
         return features
     kept, joined = dict(features), specifications.specified_readings(features).keys()
@@ -125,7 +125,7 @@ def readable(table: Table, features: Any) -> Any:
 
 
 def _require_read(table: Table, entry: specifications.Entry, given: Mapping[Any, Reading]) -> None:
-    """Raise ``RefusedError`` if a feature of several columns needs a text that this part of a table leaves unread."""
+    """Raise an error if a feature of several columns needs a text column that this part of a table cannot convert."""
     of_levels, unread = entry.spec.support.kind == "levels", []
     for name in entry.columns or ():
         of = [each for each in table.names if may_be_of(name, str(each))] if name not in table.place else [name]

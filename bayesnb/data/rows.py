@@ -81,7 +81,7 @@ class TrainingRows:
         return cls(table.rows(row), target, weights[row, c], row)
 
     def labelled(self) -> TrainingRows:
-        """Return this object. Raise ``ValueError`` if a label is missing."""
+        """Return this object, or raise ``ValueError`` if a label is missing."""
         if not len(self.target.classes):
             raise ValueError(NO_LABEL)
         self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")

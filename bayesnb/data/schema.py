@@ -39,7 +39,9 @@ AS_LEARNED = Message("give the rows as they were learned")
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """How to read a table: the columns, and the feature that reads each column. A schema is immutable."""
+    """How to read a table: the columns, and the feature that reads each column."""
+
+    # A schema is immutable; adding levels creates a new schema.
 
     # Columns of the first table; derived columns, such as "month of date", replace the column "date".
     names: Names
@@ -178,7 +180,7 @@ class Schema:
         return self.through(table)
 
     def under(self, columns: ColumnsPolicy) -> Schema:
-        """A copy of the schema that treats new columns as ``columns`` says: "fixed" or "grow"."""
+        """A copy of the schema that allows new columns ("grow") or not ("fixed")."""
         return replace(self, columns=columns)
 
     def fitted_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -203,7 +205,7 @@ class Schema:
 
     @cached_property
     def watched(self) -> list[tuple[Feature, dict[Any, frozenset[Any]]]]:
-        """Features whose unseen levels or impossible numbers count as missing, with the columns' known levels."""
+        """For each feature that treats unseen levels or impossible numbers as missing, the known levels by column."""
         found = []
         for feature in self.features.values() if self.unseen != "error" else ():
             levels = feature.values if self.unseen == "missing" else {}
@@ -307,7 +309,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """A table with one row per feature. ``families``, if given, replace the families of the schema."""
+        """A table with one row per feature, and its family in ``families`` or, by default, in the schema."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

@@ -27,15 +27,11 @@ CUT = Spelled("cut them into intervals, as with pd.qcut(y, 3)", "replace them by
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The labels of rows.
+    """The labels of rows."""
 
-    ``codes`` (row,) are positions among the sorted ``classes``, or -1 if missing. ``declared`` holds the categories of
-    a categorical type, including categories without rows.
-    """
-
-    codes: Array
-    classes: Array
-    declared: tuple[Any, ...] = ()
+    codes: Array  # Positions in ``classes``, (row,), -1 if missing.
+    classes: Array  # The sorted classes of the rows.
+    declared: tuple[Any, ...] = ()  # The categories of a categorical type, also those without rows.
 
     @classmethod
     def of(

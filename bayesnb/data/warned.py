@@ -125,7 +125,7 @@ Above a mean of 2, the leave-one-out log loss of a learned dependence is far bel
 
 
 def copies_by_weight(table: Table, weight: Array, codes: Array | None = None) -> Message | None:
-    """A sentence about weights that count more equal rows than chance explains; otherwise ``None``."""
+    """A sentence about weights that, as counts of equal rows, imply more equal rows than chance explains."""
     n, total, pairs = len(weight), weight.sum(), (weight * (weight - 1)).sum()
     if n < 2 or table.sparse or not total > n or ((weight % 1 != 0).any() and total <= INFLATED * n):
         return None
@@ -505,7 +505,8 @@ def warn_of_telling_gaps(schema: Schema, statistics: Statistics) -> None:
 
 
 def warn_of_table(schema: Schema, statistics: Statistics, classes: Array, table: Table | None) -> None:
-    """Warn of columns and labels that were probably misread. ``table`` is ``None`` for a table read in parts."""
+    """Warn of columns and labels that were probably misread."""
+    # There is no ``table`` if it was read in parts.
     for said, kind in (*_of_levels(schema, statistics), *(() if table is None else _numbered(table, schema))):
         warn(said, kind)
     k, rows = len(classes), float(statistics.rows.sum())

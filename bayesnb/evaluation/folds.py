@@ -40,7 +40,7 @@ SEED = 2
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A classifier, the positions of its held-out rows, and a function that predicts these rows."""
+    """A fitted classifier, the positions of its held-out rows, and a function that predicts these rows."""
 
     fitted: Any
     rows: Any
@@ -163,7 +163,7 @@ def learned_or_unknown(clf: Any, target: Target) -> Target:
 
 
 def _on_new_rows(clf: Any) -> str:
-    """The hint to score new rows with cv=None, for error messages; "" for a BayesianNB or an unfitted classifier."""
+    """For error messages, the hint to score new rows with cv=None; "" for a BayesianNB or an unfitted classifier."""
     if isinstance(clf, EstimatorParameters):
         return ""  # The import of scikit-learn takes as long as the fit of a small table.
     from sklearn.exceptions import NotFittedError
@@ -283,7 +283,8 @@ def turns(X: Any, codes: Array, seed: int) -> Array:
 
 
 def _turns_as_read(table: Table, codes: Array, seed: int) -> Array:
-    """As :func:`turns`, but rows that differ in names only have equal ranks. If the table cannot be read, all have."""
+    """Random ranks of rows, as :func:`turns`, from cells as a schema reads them, so that names have no influence."""
+    # If the table cannot be read, all ranks are 0.
     turn, labels = np.zeros(len(codes), int), Labels.of(codes)
     with suppress(TypeError, ValueError), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The fits of the folds warn.

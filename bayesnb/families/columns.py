@@ -82,7 +82,7 @@ def columns_of(x: Column, index: Sequence[int]) -> Column:
 
 
 def without_columns(x: Column, index: Sequence[int]) -> Column:
-    """Columns in which all cells at the positions ``index`` are missing; a sparse matrix is returned as it is."""
+    """Set all cells of the columns at the positions ``index`` to missing; a sparse matrix stays unchanged."""
     if sparse.issparse(x):
         return x
     found = np.array(x, float if x.dtype.kind in "bu" else None)

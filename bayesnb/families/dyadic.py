@@ -197,12 +197,10 @@ def _halved(
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Intervals (:class:`Dyadic`) of several columns, with a fixed density within each interval.
+    """Intervals (:class:`Dyadic`) of several columns, with a fixed density within each interval."""
 
-    The density of an inner interval is uniform. The density of an outer interval is w / (w + u)² at the distance u from
-    the finite edge, where w is the width of the neighbouring interval.
-    """
-
+    # The density of an inner interval is uniform. The density of an outer interval is w / (w + u)² at the distance u
+    # from the finite edge, where w is the width of the neighbouring interval.
     cuts: tuple[Dyadic, ...]
     low: Array
     """The lower edge of each interval, (column, interval)."""

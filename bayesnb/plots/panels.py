@@ -28,9 +28,7 @@ PANELS = 24
 
 
 def takes[Plot: Callable[..., Any]](written: str, *held: str) -> Callable[[Plot], Plot]:
-    """Decorate a plot function so that it checks its first argument; ``written`` is code that the error suggests
-    instead.
-    """
+    """Decorate a plot function so that it checks its first argument; an error suggests the code ``written`` instead."""
 
     # ``held`` names columns or attributes that the first argument must have; without ``held``, the first argument must
     # be a frame or a numeric array.

@@ -129,12 +129,11 @@ class FixedProbabilities(Belief):
 def mass_of_new_class(rows: Array) -> float:
     """The probability that the next row has a new class, given the weights ``rows`` (class,) of the known classes.
 
-    The classes follow a Pitman-Yor process with concentration 1 (Pitman and Yor 1997); its discount has a uniform prior
-    and is integrated out. A class with a weight below 1 counts as one row.
-
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
     """
+    # The classes follow a Pitman-Yor process with concentration 1 (Pitman and Yor 1997); its discount d has a uniform
+    # prior and is integrated out. A class with a weight below 1 counts as one row.
     sizes = np.maximum(rows, 1.0)[:, None]
     # The probability of the class sizes n_k given the discount d is proportional to
     # ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995).

@@ -67,7 +67,7 @@ class Nodes:
         return np.max([end.max((1, 2)) for end in ends], axis=0) < log_weight.max((1, 2)) - CLEAR
 
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
-        """Draw μ and λ. ``log_weight`` is (λ node, μ node); ``u`` holds uniform random numbers, (3, draw)."""
+        """Draw μ and λ from uniform random numbers ``u``, (3, draw), and node weights, (λ node, μ node)."""
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
         column, within = _drawn_between(log_weight, near, u[2])

@@ -172,13 +172,7 @@ def report(
 
 
 def write(page: str, path: str | Path) -> None:
-    """Write a page atomically.
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or cannot be written.
-    """
+    """Write a page to a file, completely or not at all."""
     with replacing(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
 

@@ -59,7 +59,8 @@ MEANT = {
 
 
 def intervals(prob: float, notes: Mapping[str, Any]) -> str:
-    """The legend of the intervals. ``notes`` are the ``attrs`` of the result of ``predict_interval``."""
+    """The legend of the intervals of a prediction."""
+    # ``notes`` are the ``attrs`` of the result of ``predict_interval``.
     said = {
         "row": ". Given the row, the probability's is often narrower.",
         "data": ". The probability averages over the parameters, so it can differ from the median of its interval, or "

@@ -76,7 +76,7 @@ LONGEST_OPTION = 40
 
 
 def _with_whole_options(text: str) -> str:
-    """Convert text to HTML. Lines do not break inside an option, unless it is longer than ``LONGEST_OPTION``."""
+    """Convert text to HTML without line breaks inside options of at most ``LONGEST_OPTION`` characters."""
     from markupsafe import Markup, escape
 
     html, end = Markup(), 0

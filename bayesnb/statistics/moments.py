@@ -315,7 +315,7 @@ def gap_in_a_row(x: Array) -> tuple[int, int] | None:
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Group rows by their known columns; yield the rows and columns of each group. ``None`` means all columns."""
+    """Group rows by their known columns; yield the rows and columns of each group (``None``: all columns)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

@@ -136,9 +136,8 @@ def test_breast_cancer_does_not_fit():
     assert not found.fits
     assert len(found.table) == 2 * (30 * 6 + 30 * 29 // 2)
     assert len(found.failed) > 400
-    assert pairs_named(found.failed, "mean radius", "mean area")
+    assert pairs_named(found.failed.head(10), "mean radius", "mean area")
     assert (found.failed["statistic"] == "skewness").sum() > 30
-    assert "checks fail, worst the correlation of 'mean radius' and 'mean area' in class 1" in str(found)
 
 
 def test_a_copy_of_a_column_is_found():

@@ -65,7 +65,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True, held_out=None)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, with their leave-one-out log-likelihood terms."""
+        """The rows from which the exponents were learned, with leave-one-out values of the log-likelihood terms."""
         if self.spec.forests:
             raise NoExponentsError(
                 "{cure} learns no exponents: all parameters are integrated out in closed form, and no sampler has them",
@@ -98,9 +98,9 @@ class Dependence:
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None = None,
         theta: Parameters | None = None, point: Literal["mode", "mean"] | None = None,
     ) -> Array:  # fmt: skip
-        """log p(c | x) of new rows, (row, class); ``log_prior`` holds log p(c), log p(c | D) by default."""
-        # theta: fixed parameters of the columns; point: exponents fixed at their mode or mean. By default, both are
-        # integrated out.
+        """log p(c | x) of new rows, (row, class), with log prior class probabilities ``log_prior``."""
+        # log_prior: log p(c | D) by default; theta, point: parameters of the columns, or exponents, that are fixed
+        # instead of integrated out.
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
         for cut, *asked in self._asked(posterior, data, n_rows, log_prior, theta):
@@ -135,7 +135,7 @@ class Dependence:
 
     @one_thread_each()
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
-        """log p(c | x_i, D without row i) of learned rows, (row, class), with fixed exponents."""
+        """Leave-one-out log p(c | x) of learned rows, (row, class), with fixed exponents."""
         prior = posterior.only(()).log_left_out({}, labels)
         found = np.empty(prior.shape)
         cuts = pieces.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms)

@@ -43,7 +43,7 @@ class Rows:
 
     @cached_property
     def of_log_odds(self) -> tuple[Array, Array, Array]:
-        """Logistic regression of two classes (:class:`Relative`): covariates, offset, and labels as 1 or -1."""
+        """The rows as data of a logistic regression of two classes: covariates, offset, and labels 1 or -1."""
         covariates = np.concatenate([self.terms[:, 1] - self.terms[:, 0], np.sqrt(2) * self.alike], axis=1)
         return covariates, self.offset[:, 1] - self.offset[:, 0], 2.0 * self.codes - 1
 

@@ -161,7 +161,7 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """Half the squared distance from each row to each counted combination of cells, relative to the mean."""
+        """Half the squared distance from each row to each counted combination of cells, divided by the mean."""
         # A pair of known cells adds (z - z')²; a pair with a missing cell adds the mean of (z - z')². The positions z
         # of missing cells are 0, so the sum is a product of matrices.
         here, there, constant = [], [], 0.0

@@ -266,7 +266,7 @@ class PairTerm(CellTerm):
         return np.broadcast_to(found, a.shape)
 
     def gain(self, strength: float) -> Array:
-        """Gain in leave-one-out log likelihood over independence, in nats."""
+        """Leave-one-out log likelihood of the rows minus that of independent columns, in nats."""
         return (self.counts * np.where(self.counts >= 1, self.table(1.0, strength), 0.0)).sum((-3, -2, -1))
 
     @cached_property
@@ -335,7 +335,7 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """List the steps that halve the intervals of two columns in turn, as (first column or second, own, other)."""
+    """List the steps that refine the intervals of two columns in turn, as (first column is refined, own, other)."""
     # own, other: numbers of earlier steps of the column that is halved, and of the other column
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:

@@ -29,7 +29,9 @@ request has few rows.
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Random binary trees in which all nodes of the same depth use the same split; nodes 2k and 2k + 1 follow k."""
+    """Random binary trees that use the same split for all nodes of the same depth."""
+
+    # The children of node k are the nodes 2k and 2k + 1.
 
     # At a split on a level, rows with this level go right; at an interval, rows in this or a higher interval go right.
     # A row with a missing value stops at the split.

@@ -214,7 +214,7 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 
 
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
-    """Move chains by ``TURNS`` steps of elliptical slice sampling; return their points and :class:`_Ratio` values."""
+    """Move chains by ``TURNS`` steps of elliptical slice sampling; return their points and log density ratios."""
     mode = ratio.found.mode
 
     def linear(z: Array) -> list[Array]:
@@ -294,7 +294,7 @@ class LearnedExponents:
 
     @property
     def by_draws(self) -> bool:
-        """Whether :meth:`drawn` resamples the stored draws instead of drawing from a Normal."""
+        """Whether :meth:`drawn` resamples stored draws of the exponents instead of drawing from a Normal."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:

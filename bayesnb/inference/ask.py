@@ -111,7 +111,7 @@ def _rounded(family: Family, believed: Belief, column: int) -> Array:
 
 
 def are_summed(family: Family, column: int, values: Array) -> bool:
-    """Whether ``values`` (from :func:`joint_of`) are discrete rather than nodes of numerical integration."""
+    """Whether the possible ``values`` of a cell are discrete, not nodes of numerical integration."""
     unit = family.unit_of(column)
     rounded = unit is not None and bool((np.abs(values / unit - np.rint(values / unit)) < 1e-6).all())
     return family.support.kind in ("levels", "zero_one", "counts") or rounded
@@ -330,7 +330,8 @@ def _together(joints: list[Array]) -> Array:
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """The result of :func:`joint_of` for a missing cell; ``before``, (class,), is log p(class, other cells)."""
+    """Joint distribution of a row's missing cell and the class: values, p(value, class), and the omitted probability."""
+    # before, (class,): log p(class, other cells)
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)

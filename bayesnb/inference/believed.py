@@ -75,7 +75,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """The power of a new row's likelihood in the posterior: 1 to condition on the row, 0 for the data only."""
+        """1 if the posterior is conditioned on the new row as well as on the learned rows, 0 if it is not."""
         return int(self.given == "row")
 
     @property
@@ -197,7 +197,7 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihoods are drawn directly, cell by cell, without draws of the parameters."""
+        """Features for which p(cell | class, θ) is drawn directly for each cell, without draws of the parameters θ."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     @cached_property
@@ -221,7 +221,7 @@ class Believed:
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, self.offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """Return a function from draws of p(class | row, θ), (draw, row, class), to entropies in nats, (row, 2, 3)."""
+        """Return a function that converts draws of p(class | row, θ) to entropies in nats, with errors, (row, 2, 3)."""
         # Total, aleatoric and epistemic entropy, then their Monte Carlo standard errors. log_p, (row, class): log
         # p(class | row) with all parameters integrated out.
         # Given the row, the mean of p(class | row, θ) is exp(log_p), so the mean of the draws is not needed.

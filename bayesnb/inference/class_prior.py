@@ -293,7 +293,7 @@ def _next_step(estimate: pd.Series, name: str) -> Message:
 
 
 def cure_of(estimate: pd.Series, name: str) -> Spelled:
-    """How to predict with the class frequencies ``estimate``, a variable called ``name`` in the Python code."""
+    """Advice on how to predict with other class frequencies; the Python variable ``name`` holds ``estimate``."""
     # Probabilities of --class-prior sum to 1, and so must those that are rounded to four digits. A class whose
     # estimated frequency is 0 stays possible.
     parts = np.maximum(np.rint(estimate.to_numpy() * 10_000).astype(int), 1)

@@ -133,7 +133,7 @@ class Classifier(FittedModel):
         return data, table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """Encode the result of :meth:`Schema.table_of`, and warn about unseen levels and unknown words."""
+        """The encoded columns of a table of rows; warn about unseen levels and unknown words."""
         if (each := np.shape(self.believed.offset)[:1]) and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
         data = self.schema.read(self._without_dropped(table), absent=self.absent)[1]
@@ -165,7 +165,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any, whole: bool = False) -> tuple[Data, Labels]:
-        """Encode learned rows for leave-one-out; if ``whole`` is true, all learned rows must be given."""
+        """Encode learned rows, to leave each of them out; if ``whole`` is true, all learned rows are required."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()

@@ -36,7 +36,7 @@ def nonconformity(log_joint: Array, codes: Array) -> Array:
 
 
 def of_every_class(log_joint: Array) -> Array:
-    """For each class, the :func:`nonconformity` of each row if it belonged to this class, (row, class)."""
+    """How unusual each row would be in each class: the log-odds of all other classes against it, (row, class)."""
     each = [nonconformity(log_joint, np.full(len(log_joint), c)) for c in range(log_joint.shape[1])]
     return np.stack(each, axis=1)
 
@@ -58,7 +58,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Array:
-    """The :func:`counts` of full conformal prediction: each new row is learned with each class in turn."""
+    """Numbers of known rows as in :func:`counts`, if each new row is learned with each class in turn."""
     # Vovk, Gammerman and Shafer (2022), Algorithmic Learning in a Random World, second edition, section 2.2; Barber,
     # Candès, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+, section 2.
     # The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row

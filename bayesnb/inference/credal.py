@@ -117,7 +117,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Narrow the interval from ``low`` to ``high`` by bisection, to where the function ``below`` changes to false."""
+    """Narrow the interval from ``low`` to ``high`` by bisection, to the point at which ``below`` becomes false."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)

@@ -89,7 +89,7 @@ def seed_of_rows(seed: Any) -> int:
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """Two arrays: the probabilities ``shares``, minus and plus one Monte Carlo standard error for ``n`` draws."""
+    """The probabilities ``shares`` minus and plus one Monte Carlo standard error of a quantile of ``n`` draws."""
     # The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half
     # of the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]

@@ -244,7 +244,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """Per feature, the posterior concentrations of the row's level and of all levels together, (2, class, column)."""
+    """For each feature: posterior concentrations of the row's level and of all levels together, (2, class, column)."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -334,7 +334,7 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest contamination ε (see :func:`flip`) at which another class ties with the predicted class."""
+    """The smallest contaminated fraction of every column at which another class ties with the predicted class."""
     # Each table entry p becomes (1 - ε) p + ε for the other class, and (1 - ε) p for the predicted class.
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 

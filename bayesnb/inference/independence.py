@@ -94,7 +94,7 @@ class Independence:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """The interval of the exponent with probability ``JUDGED``."""
+        """The interval that contains the exponent with probability ``JUDGED``."""
         mean, half = float(self.exponent["mean"]), float(ndtri(0.5 + JUDGED / 2) * self.exponent["sd"])
         return mean - half, mean + half
 

@@ -82,7 +82,7 @@ class Law:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """Groups of rows, each with its log-odds distribution: saddlepoint, draws or a point mass."""
+        """Groups of rows with the same kind of log-odds distribution: saddlepoint formula, draws, or a point mass."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []

@@ -139,7 +139,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """``Moments`` of the log densities of the classes under naive Bayes, given the data and perhaps also the row."""
+    """Means and variances of ln p(class, row | θ) under naive Bayes, and the contribution of covariances of classes."""
     # c: the label with which the row is learned, or ``None``
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))

@@ -50,7 +50,7 @@ type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 
 @dataclass(frozen=True)
 class Checked:
-    """A column to check."""
+    """A column whose distribution is checked against replicated tables."""
 
     # ``levels`` is the number of levels, 0 for a column of numbers. Rounded values are ``origin`` plus whole multiples
     # of ``unit``. ``unit`` is 0 for unrounded values.
@@ -336,7 +336,7 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Whether one column of a pair is constant over the rows in which the other is known, (column, column)."""
+    """Whether one column of a pair is constant in all rows in which the other is known, (column, column)."""
     # Columns that are constant in all rows are not flags.
     # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
     # fail for any model.

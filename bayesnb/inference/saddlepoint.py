@@ -92,7 +92,7 @@ class LogOdds:
         return floor[:, 0], self.power - floor[:, 1]
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
-        """The log moment function at ``t`` with its first two derivatives: three arrays (row,)."""
+        """The log moment function of the log-odds at ``t``, with its first two derivatives: three arrays (row,)."""
         both = np.stack([t, self.power - t], axis=1)
         level, first, second = found = np.zeros((3, self.n_rows, 2))
         for family, believed, x in self.factors:

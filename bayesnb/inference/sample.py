@@ -88,7 +88,7 @@ def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.
 
 
 def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
-    """New encoded rows, and the codes of their classes."""
+    """Encoded rows drawn from the model, and the codes of their classes."""
     encoded, codes = _sample_encoded(classifier, n, None, rng)
     return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}, codes
 

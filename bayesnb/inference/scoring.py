@@ -109,7 +109,7 @@ def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """Return (bin of the row's confidence, confidence minus 1 if right or minus 0 if wrong, number of bins)."""
+    """The bin of each row's confidence, confidence minus accuracy (0 or 1), and the number of bins."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 

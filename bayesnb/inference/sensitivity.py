@@ -127,12 +127,12 @@ class Factor:
 
     @property
     def most(self) -> float:
-        """The power below which the prior stays proper."""
+        """The power below which the prior of the factor stays proper."""
         return largest_power(self.prior, self.scaling)
 
     @property
     def flat(self) -> bool:
-        """Whether every power of the prior equals the prior."""
+        """Whether raising the prior of the factor to a power does not change it."""
         twice = powered(self.prior, min(1.01, 0.5 + self.most / 2), self.scaling)
         return all(np.array_equal(getattr(self.prior, name), getattr(twice, name)) for name in _flat(self.prior))
 

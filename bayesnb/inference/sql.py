@@ -111,13 +111,13 @@ def name(column: Any) -> str:
 
 
 def known(cell: str) -> str:
-    """SQL condition: the cell holds a number."""
+    """SQL condition that the cell holds a number."""
     # Some databases order NaN above all numbers, so the condition has two parts.
     return f"({cell} < 0 OR -{cell} <= 0)"
 
 
 def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
-    """SQL: ``formula`` if the cell's value is allowed, 0 if missing, ``refused`` if invalid."""
+    """SQL of a CASE: ``formula`` if the cell's number is allowed, 0 if it is missing, ``refused`` if it is invalid."""
     return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
 
 

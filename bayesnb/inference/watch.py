@@ -91,12 +91,12 @@ class Reader(ABC):
         raise NotImplementedError
 
     def read(self, x: Array) -> Array:
-        """Values of the cells, (row,), with NaN for cells to skip."""
+        """The values of the cells of a column, (row,), with NaN for cells to skip."""
         return x
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """Return the updated reader, and uniform numbers computed from the values ``x``, (stream, row)."""
+        """The reader after further values ``x``, (stream, row), and their uniform numbers (integral transforms)."""
         # NaN if a value has no predictive distribution. chance: a uniform random number per row, for values that have a
         # positive probability.
         # The random numbers make the probability integral transform uniform if values have positive probability.
@@ -203,7 +203,7 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The sorted learned values."""
+    """The sorted values of the learned rows of a column."""
 
     # Given the sorted values, each value is equally likely to have been observed last (Vovk, Nouretdinov and Gammerman
     # 2003).
@@ -251,7 +251,7 @@ STARTS = np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RES
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """A mixture of bets that the numbers of a stream are not uniform."""
+    """A mixture of bets against the hypothesis that the numbers of a stream are uniform."""
 
     # ``sums`` holds the number of rows, the sums of z and of z² with z = Φ⁻¹(u), the number of rows above each split,
     # and the sums of the first four powers of the standardized values, which name a change. ``began`` holds these sums
@@ -373,7 +373,7 @@ class Line:
 
     @property
     def _best(self) -> tuple[Bets, Array]:
-        """The ``Bets`` with the largest capital, and sums over the rows since the start of its most successful bet."""
+        """The ``Bets`` with the largest capital, and sums over the rows since its most successful bet started."""
         best = max(self.bets, key=lambda bets: bets.log_e)
         since = best.sums - best.began
         return best, since[_log_bet(since).argmax()]
@@ -574,7 +574,7 @@ def _with_new_levels(schema: Schema) -> Schema:
 
 
 def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Array:
-    """The cells of one column, (row,), as input of :class:`Reader`, NaN if missing."""
+    """The cells of one column, (row,), NaN if missing."""
     family, x = classifier.posterior.model.features[feature], columns_of(data[feature], [place])
     return dense_cells(family.read(x)[0] if isinstance(family, OfNormals) else x)[:, 0]
 

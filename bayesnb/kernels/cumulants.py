@@ -67,7 +67,7 @@ def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
 
 
 def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
-    """Log moments of probabilities, Σ_f ln E[θ_f^t], and two derivatives in t, (3, row, class), as in ``_chances``."""
+    """Log moments of probabilities θ_f, Σ_f ln E[θ_f^t], and their first two derivatives in t, (3, row, class)."""
     if not compiled:
         with np.errstate(all="ignore"):
             mine, whole = (_gamma_ratios(a, t[..., None]) for a in (own, total))
@@ -101,7 +101,7 @@ def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
 
 
 def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, compiled: bool) -> Array:
-    """Log moments of Normal densities, Σ_f ln E[p(x_f | μ, τ)^t], and two derivatives in t, (3, row, class)."""
+    """Log moments of Normal densities, Σ_f ln E[p(x_f | μ, τ)^t], with two derivatives in t, (3, row, class)."""
     if not compiled:
         with np.errstate(all="ignore"):
             s = t[..., None]

@@ -237,7 +237,7 @@ def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
 
 
 def codes(x: Array, held: Whole, table: Array) -> Array:
-    """The code of each number of ``x``, looked up in ``table`` (column, place)."""
+    """The code of each number of ``x``: its entry in ``table``, (column, number - smallest number)."""
     low, same = held.low, table == np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
         return x

@@ -233,7 +233,7 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(
     x: Array, codes: Array, weight: Array | None, near: Array | None, last: Array | None, n_classes: int
 ) -> Array:
-    """The sums of :func:`moments` for one block of rows; ``near``, (class, column), holds v (``None``: 0)."""
+    """The weighted sums of :func:`moments` for one block of rows, about the values ``near`` (class, column), or 0."""
     # If ``weight`` is ``None``, all rows have weight 1, and a missing cell makes the sums NaN. If the buffer ``last``
     # is given, each row is extended to its length; the sums of the added cells have no meaning.
     columns = x.shape[1]

@@ -469,7 +469,7 @@ class Posterior:
 
     @cached_property
     def _keys(self) -> dict[Any, list[tuple[int, int]]]:
-        """For each feature, one key per column, from which :class:`CommonDraws` makes the column's random numbers."""
+        """For each feature, one key per column, from which the random numbers of the column are made."""
         # Keys 0 and 1 belong to the classes.
         width = {name: max(1, believed.batch_shape[-1]) for name, believed in self.features.items()}
         return {name: [(2 + k, column) for column in range(width[name])] for k, name in enumerate(self.model.features)}

@@ -153,7 +153,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """For each entry, a symmetric hash of two sums: of all entries before it, and of all entries after it."""
+    """For each entry of an array, a symmetric hash of two sums: of all earlier entries and of all later entries."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

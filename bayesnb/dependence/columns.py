@@ -122,7 +122,7 @@ class Grid:
 
     @property
     def sound(self) -> bool:
-        """Whether the intervals or levels of every column are valid."""
+        """Whether the stored intervals or levels of every column are valid, as a check of model files."""
         return all(map(_is_cut, self.cuts))
 
     @property
@@ -153,7 +153,7 @@ class Grid:
         return list(combinations(range(len(self)), 2))
 
     def counted(self, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-        """Count the rows per pair of cells (intervals or levels), for each pair of columns in ``which``."""
+        """Count the rows per pair of intervals or levels of two columns, for each pair of columns in ``which``."""
         sizes = [*(axis.size for axis in self.axes(depth)), 1]
         parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
         for cut in cuts(len(labels), len(self)) if which else ():
@@ -350,7 +350,7 @@ class Cells:
 
     @property
     def gaps_tell(self) -> bool:
-        """Whether missing values may be informative: the kernel and the trees treat them as one more level."""
+        """Whether a missing value may change the prediction: the kernel and the trees treat it as one more level."""
         return self.kernel or self.trees is not None
 
     @property
@@ -409,7 +409,7 @@ class Cells:
         return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), numbers])
 
     def _covariates(self, data: Data, n_rows: int) -> Array:
-        """Each row's indicators of intervals and levels, then standardized numbers, (row, covariate), perhaps NaN."""
+        """Each row's indicators of intervals and levels, and standardized numbers, (row, covariate); NaN if missing."""
         at, cells = self.grid.numbered(data, n_rows), self.grid.offset_cells
         found = np.where(at < 0, np.nan, 0.0)[:, self.owners]
         row, column = np.nonzero(at >= 0)
@@ -419,7 +419,7 @@ class Cells:
         return found
 
     def used(self, cells: int, numbers: int) -> slice:
-        """The slice of the covariates without indicators if ``cells`` is 0, and without numbers if ``numbers`` is 0."""
+        """Slice of the covariates, without indicators if ``cells`` is 0, and without numbers if ``numbers`` is 0."""
         ends = 0, self.grid.offset_cells, len(self.owners)
         return slice(ends[not cells], ends[1 + bool(numbers)])
 
@@ -472,7 +472,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def sound(self, n_columns: int) -> bool:
-        """Whether these statistics count exactly what ``cells`` specifies."""
+        """Whether the counts have the columns and shapes that ``cells`` specifies."""
         cells, near = self.cells, self.near
         fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
         sound = self.shapes.counts_cells(cells.alone, fine) and self.pairs.counts_cells(cells.pairs, coarse)

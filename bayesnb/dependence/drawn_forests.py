@@ -23,7 +23,7 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True, eq=False)
 class DrawnForests:
-    """Posterior draws ``theta`` of the column parameters; forests are drawn when needed."""
+    """Posterior draws ``theta`` of the parameters of the columns, each to be combined with drawn forests."""
 
     # The density of a row in a class is ∏_u p(x_u | θ_u) times exp(term), with the term from ``Forests.drawn``. The
     # mean of this density over the draws is the posterior predictive density.

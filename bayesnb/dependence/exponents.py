@@ -68,7 +68,7 @@ class Layout:
 
     @property
     def relative(self) -> Layout:
-        """The parameter layout for optimization: :class:`Relative` if possible, otherwise this layout."""
+        """The order of the parameters in the optimization: :class:`Relative` if possible, otherwise this layout."""
         possible = self.classes == 2 and len(self.own) == self.width - self.terms
         return Relative(self.terms, 2, self.own, self.cells, self.numbers) if possible else self
 
@@ -81,7 +81,7 @@ class Layout:
         return x
 
     def whole_precision(self, precision: Array, sd: Array) -> Array:
-        """Convert a precision matrix to the full layout; ``sd`` holds the prior standard deviations."""
+        """Convert a precision matrix of parameters to the full layout; ``sd`` holds prior standard deviations."""
         return precision
 
     def exponents(self, parameters: Array) -> Array:

@@ -209,7 +209,7 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """:meth:`log_ratios` of each learned row for its own class, computed without the row, (row, column, column)."""
+        """Leave-one-out log ratios (:meth:`log_ratios`) of each learned row in its own class, (row, column, column)."""
         # counted, (row, column): whether ``counts`` includes the row's value. If ``changes``, return the amount that
         # each row adds to the log weight of each edge instead.
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
@@ -255,7 +255,7 @@ class Forests:
         return found
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each edge to :meth:`term` (Aumann-Shapley values), symmetric (row, class, column, column)."""
+        """Contribution (Aumann-Shapley value) of each edge to :meth:`term`, (row, class, column, column)."""
         # Aumann and Shapley 1974. The contributions are averaged over the possible values of missing cells.
         n = codes.shape[1]
         points, width = np.polynomial.legendre.leggauss(NODES)
@@ -320,7 +320,7 @@ class Forests:
         return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
 
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
-        """Yield draws of each row's :meth:`term`, for drawn forests and drawn probabilities of levels and intervals."""
+        """Yield posterior draws of each row's :meth:`term`, with drawn forests and drawn probabilities of the cells."""
         # If ``chosen``, (draw, row), is given, the posterior is also conditioned on the row itself, labelled as in
         # ``chosen``. The expected value of exp(drawn term) is exp(term). All rows use the same random numbers.
         n_classes, n = self.log_w.shape[:2]
@@ -362,7 +362,7 @@ class Forests:
                 yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
 
     def _seen(self, codes: Array) -> tuple[Array, Array]:
-        """Weights of learned rows equal to a row in columns u and v, and equal in u: two arrays (row, class, u, v)."""
+        """Weights of learned rows equal to a row in columns u and v, or in column u: two arrays (row, class, u, v)."""
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
         for (u, v), cells in self._by_pair.items():
             x, y = codes[:, u], codes[:, v]
@@ -371,7 +371,7 @@ class Forests:
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """Fill missing values in all possible ways; return row numbers, filled rows, and log weights by class."""
+        """Fill missing cells in all possible ways; return row numbers, filled rows, and their log weights by class."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)

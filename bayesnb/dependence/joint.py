@@ -36,7 +36,7 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Group columns into blocks with similar missing cells, from the column with the fewest missing cells on."""
+    """Group the columns into blocks of columns that are missing in similar rows, the most complete columns first."""
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
     found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()

@@ -88,7 +88,7 @@ class LabelTrees:
 
     @property
     def sound(self) -> bool:
-        """Whether every path ends in a leaf."""
+        """Whether every path from the root of a tree ends in a leaf."""
         tree, node = np.nonzero(self.columns >= 0)
         child, depth = self.left[tree, node], np.zeros(self.columns.shape, np.intp)
         children = (tree + len(self) * (child + np.array([[0], [1]]))).ravel()

@@ -330,7 +330,7 @@ def _together(joints: list[Array]) -> Array:
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """Joint distribution of a row's missing cell and the class: values, p(value, class), and the omitted probability."""
+    """Joint distribution of a row's missing cell and the class: values, p(value, class), and omitted probability."""
     # before, (class,): log p(class, other cells)
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))

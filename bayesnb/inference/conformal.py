@@ -58,7 +58,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Array:
-    """Numbers of known rows as in :func:`counts`, if each new row is learned with each class in turn."""
+    """Full conformal prediction: the :func:`counts` if each new row is learned with each class in turn."""
     # Vovk, Gammerman and Shafer (2022), Algorithmic Learning in a Random World, second edition, section 2.2; Barber,
     # Candès, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+, section 2.
     # The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row

@@ -148,7 +148,7 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield (feature, column, number of levels or None) of each column that has variables."""
+    """Yield (feature, column, number of levels or None) of each column that has PyMC variables."""
     for feature, family in model.features.items():
         s = statistics.features[feature]
         if family.one_term:
@@ -283,7 +283,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
 
 
 def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any]]:
-    """Coordinates of each dimension of all variables."""
+    """The coordinates of each dimension of the PyMC variables."""
     names: dict[str, list[Any]] = {"class_label": list(_unique([str(label) for label in labels]))}
     for block in blocks:
         names |= block.coords()
@@ -300,7 +300,7 @@ def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list
 
 
 def dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """The dimensions of each variable."""
+    """The names of the dimensions of each PyMC variable."""
     axes = {"pi": ["class_label"]}
     for block in blocks:
         axes |= {block.variable(key): list(block.dims(key)) for key in block.keys}

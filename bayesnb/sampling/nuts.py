@@ -74,7 +74,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """Starting values of a chain: ``point``, with probabilities clipped to 1e-12 and 1 - 1e-12."""
+    """Starting values of a chain at ``point``, with probabilities clipped to the range from 1e-12 to 1 - 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:

@@ -157,7 +157,7 @@ def of_rows(
     groups: Mapping[str, Mapping[str, Array]], wanted: Sequence[TreeGroup], posterior: Posterior, rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:  # fmt: skip
-    """Make the predictive and log-likelihood groups named in ``wanted``; per column, too, if it contains "columns"."""
+    """Make the predictive and log-likelihood groups named in ``wanted``, also per column if it contains "columns"."""
     # With log p(y_i | x_i, θ), ArviZ's ``loo`` estimates p(y_i | x_i, all other rows).
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):

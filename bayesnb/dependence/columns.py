@@ -260,7 +260,7 @@ class Numbers:
         return cls(columns.astype(np.intp), *others)
 
     def sound(self, grid: Grid) -> bool:
-        """Whether means, deviations and ranges are finite and belong to real-valued columns of the grid."""
+        """Whether the stored means, standard deviations and ranges are finite and belong to real-valued columns."""
         each = (self.centre, self.scale, self.low, self.high)
         sound = self.columns.dtype.kind == "i" and all(x.shape == self.columns.shape for x in each)
         sound = sound and all(np.isfinite(x).all() for x in each) and bool((self.scale > 0).all())
@@ -333,7 +333,7 @@ class Cells:
 
     @property
     def forests_sound(self) -> bool:
-        """Whether the settings of forests are valid: all column pairs, and at most ``MOST_OF_FORESTS`` columns."""
+        """Whether all pairs of columns, at most ``MOST_OF_FORESTS``, are possible edges of the forests, if any."""
         every_pair = tuple(combinations(range(len(self.grid)), 2))
         return self.forests is None or (self.pairs == every_pair and len(self.grid) <= MOST_OF_FORESTS)
 

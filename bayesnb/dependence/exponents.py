@@ -73,15 +73,16 @@ class Layout:
         return Relative(self.terms, 2, self.own, self.cells, self.numbers) if possible else self
 
     def narrowed(self, x: Array) -> Array:
-        """Convert parameters (..., parameter) of the full layout to this layout."""
+        """Convert parameters (..., parameter) of the full order to the order for the optimization."""
         return x
 
     def whole(self, x: Array) -> Array:
-        """Convert parameters (..., parameter) of this layout to the full layout."""
+        """Convert parameters (..., parameter) of the order for the optimization to the full order."""
         return x
 
     def whole_precision(self, precision: Array, sd: Array) -> Array:
-        """Convert a precision matrix of parameters to the full layout; ``sd`` holds prior standard deviations."""
+        """Convert a precision matrix from the order for the optimization to the full order of parameters."""
+        # sd: prior standard deviations
         return precision
 
     def exponents(self, parameters: Array) -> Array:

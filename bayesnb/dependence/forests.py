@@ -280,7 +280,7 @@ class Forests:
 
     @cached_property
     def _order(self) -> Array:
-        """The order in which columns use random numbers: by the columns' data, not by their positions."""
+        """An order of the columns that depends on their data only; drawn forests use random numbers in this order."""
         return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
 
     def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:

@@ -37,7 +37,7 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], self.alike[which])
 
     def first(self, terms: int, alike: int) -> Rows:
-        """Keep only the first ``terms`` terms, the first ``alike`` covariates, and the last covariate."""
+        """Keep the first ``terms`` log-likelihood terms, the first ``alike`` covariates, and the last covariate."""
         first = np.ascontiguousarray(self.terms[:, :, :terms])
         return replace(self, terms=first, alike=self.alike[:, [*range(alike), -1]])
 

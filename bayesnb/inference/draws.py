@@ -51,7 +51,7 @@ class PosteriorDraws:
         return list(self) if self.draws <= self._part else []
 
     def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int) -> dict[str, Array]:
-        """Evaluate several functions of the drawn class probabilities, (draw, row, class), in one pass."""
+        """Evaluate several functions of the drawn class probabilities, (draw, row, class), with one set of draws."""
         n_classes = len(self.believed.posterior.labels)
         # Draws that do not fit into memory, and draws per cell, are drawn again for every batch of rows, so these
         # batches are larger.

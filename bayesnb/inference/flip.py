@@ -31,7 +31,7 @@ POWERS = np.linspace(0, 10, 41)
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class, grouped by which cells are missing, and which equal those of the predicted row."""
+    """The learned rows of a class, grouped by their missing cells and the cells that equal the predicted row's."""
 
     # ``agrees`` (pattern, column) is 1 if the cell equals the predicted row's cell. ``present`` (pattern, column) is 1
     # if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` (column,) counts

@@ -42,7 +42,8 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector feature, by name; matrix elements are named "… with <other column>"."""
+    """The parameters of one column of a multivariate feature, by name, such as a row of the covariance matrix."""
+    # Elements of matrices are named "… with <other column>".
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]

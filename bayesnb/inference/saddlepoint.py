@@ -64,7 +64,7 @@ class LogOdds:
 
     @classmethod
     def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array | float = 0.0) -> LogOdds:
-        """The log-odds of two classes, with the class prior but without features."""
+        """The log-odds of two classes before any feature is seen, from the class prior."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
@@ -191,7 +191,7 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """Quantiles of the log-odds; or, at the points ``at`` if given, the distribution function, (point, row)."""
+        """Quantiles of the log-odds or, if points ``at`` are given, the distribution function at them, (point, row)."""
         # The quantiles are at the levels Φ(aim).
         # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
         # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a

@@ -320,7 +320,7 @@ def _log_bet(sums: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A column in one class, or the frequency of one class, with the evidence that it no longer follows the model."""
+    """Evidence that a column in one class, or the frequency of one class, no longer follows the model."""
 
     # ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or the
     # position of the class. ``alarm`` is the number of rows after which the alarm was raised, or 0. ``path`` holds

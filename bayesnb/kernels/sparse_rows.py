@@ -38,7 +38,7 @@ def products(x: Any, table: Array) -> Array:
 
 @loop
 def lanes(c: int, last: int) -> tuple[int, int, int, int]:
-    """The indices of the four columns computed in one pass: ``c`` to ``c + 3``, but none larger than ``last``."""
+    """Four column indices that are computed together: ``c`` to ``c + 3``, but none larger than ``last``."""
     return np.uintp(c), np.uintp(min(c + 1, last)), np.uintp(min(c + 2, last)), np.uintp(min(c + 3, last))
 
 

@@ -223,7 +223,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The decrease in the log evidence of class counts if ``weight`` is subtracted from the count of class ``own``."""
+    """The decrease in the log evidence of class counts if ``weight`` is removed from class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]

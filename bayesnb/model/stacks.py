@@ -74,15 +74,15 @@ def whole_parts(parts: Parts) -> Iterable[tuple[Sequence[Any], Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Features with equal specifications; each dict in ``known`` maps the feature names to their priors or data."""
+    """Features with equal specifications, whose priors and data can be joined along the column axis."""
 
     family: Family
     names: Sequence[Any]
-    known: tuple[Parts, ...]
+    known: tuple[Parts, ...]  # each maps the feature names to their priors or data
 
     @cached_property
     def joined(self) -> list[Any]:
-        """The values of each dict in ``known``, concatenated along the column axis."""
+        """The priors or data of all features of the group, concatenated along the column axis."""
         # They are created only once, because posteriors cache values.
         held = [p.joined.get(tuple(self.names)) if isinstance(p, JoinedParts) else None for p in self.known]
         both = zip(held, self.known, strict=True)
@@ -90,7 +90,7 @@ class Stack:
 
 
 def stacked(features: Mapping[Any, Family], *known: Parts) -> list[Stack]:
-    """Group features with equal specifications, if their arrays in ``known`` can be joined along the column axis."""
+    """Group the features with equal specifications whose arrays can be joined along the column axis."""
     specified = {id(family): family for family in features.values()}
     specified = {key: _specified(family) for key, family in specified.items()}
     whole = [{name: part for names, part in whole_parts(parts) for name in names} for parts in known]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import inspect
 import io
 import json
 import pickle
@@ -47,6 +48,7 @@ from bayesnb.data import readers
 from bayesnb.data.schema import RESERVED
 from bayesnb.errors import BoundaryError, ImproperError, RefusedError
 from bayesnb.families import GammaKnownShape, GaussianKnownVariance
+from bayesnb.inference.questions import MODULES
 
 X = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
 Y = list("abab")
@@ -168,8 +170,10 @@ def test_a_table_without_rows_or_columns_and_an_array_of_other_than_two_dimensio
         ([1.0, np.inf, 1.0, 1.0], ("sample_weight", "infinity")),
         ([1.0, 1.0], ("sample_weight", "(2,)", "(4,)")),
         ([0.0] * 4, ("weight", "zero")),
+        (["1", "1.5", "1", "x"], ("sample_weight is 'x' in row 3", "0 or more")),
+        (pd.Series([1, 1.5, "x", 1]), ("sample_weight is 'x' in row 2", "0 or more")),
     ],
-    ids=["negative", "NaN", "infinite", "too few", "zero"],
+    ids=["negative", "NaN", "infinite", "too few", "zero", "texts", "a text"],
 )
 def test_invalid_weights_are_refused(weight, words):
     refused((X, Y), words, sample_weight=weight)
@@ -818,3 +822,50 @@ def test_names_of_entries_of_answers_are_reserved(dependence):
     if dependence is None:
         named |= {*clf.loo(X, y, by="feature").columns.get_level_values(1), *nb.checks.sensitivity(clf, X[:1]).index}
     assert {each for each in named if each[0] == "("} <= RESERVED
+
+
+NUMBERED = {"n", "draws", "rows", "tol", "max_iter"}
+UNUSED = {"estimate_class_prior": {"draws"}}
+"""Parameters that the default call does not use."""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_number_that_no_question_can_use_is_refused_with_the_range_of_its_parameter(module):
+    clf = BayesianNB(random_state=0).fit(X, Y)
+    known = {"X": X, "y": Y}
+    for name, ask in vars(getattr(nb, module)).items():
+        if name[0] == "_" or not inspect.isfunction(ask):
+            continue
+        parameters = inspect.signature(ask).parameters
+        needed = {each for each, own in parameters.items() if own.default is inspect.Parameter.empty}
+        for parameter in NUMBERED & {*parameters} - UNUSED.get(name, set()):
+            for value in (-1, 1.5, "x") if parameter != "tol" else (-1, "x"):
+                given = {key: known[key] for key in known.keys() & needed} | {parameter: value}
+                with pytest.raises(ValueError, match=said(f"Expected {parameter}", value)):
+                    ask(clf, **given)
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 0.5])
+def test_a_seed_that_is_none_is_refused_by_the_fit(seed):
+    clf = BayesianNB(random_state=seed)
+    with unchanged(clf), pytest.raises(ValueError, match=said("Expected random_state to be a whole number", seed)):
+        clf.fit(X, Y)
+
+
+def test_a_set_as_a_column_and_a_number_above_all_floats_are_refused():
+    with pytest.raises(ValueError, match="column 'a' is a set, which has no order: write a list or an array"):
+        BayesianNB().fit({"a": {1, 2}}, [0, 1])
+    with pytest.raises(RefusedError, match="column 'a' holds a number above all floats in row 1: divide") as error:
+        BayesianNB().fit({"a": [1, 10**400]}, [0, 1])
+    assert error.value.row == 1
+
+
+def test_names_of_columns_may_be_tuples_in_every_question():
+    named = {("a", 1): [1.0, 2.0, 3.5, 4.0], ("b", 2): list("pqpq")}
+    plain = {"a": [1.0, 2.0, 3.5, 4.0], "b": list("pqpq")}
+    new = {name: [None] for name in named}
+    clf, same = BayesianNB().fit(named, Y), BayesianNB().fit(plain, Y)
+    found = nb.design.ask_next(clf, new)
+    expected = nb.design.ask_next(same, {name: [None] for name in plain})
+    assert found.index.tolist() == [{"a": ("a", 1), "b": ("b", 2)}[name] for name in expected.index]
+    assert_allclose(found, expected)

@@ -39,6 +39,12 @@ WRONG_COMMAND: list[tuple[str, tuple[str, ...]]] = [
     ("explain odd.csv --target class --dependence none --set N=2", ("there is no column 'N'; did you mean 'n'?",)),
     ("explain odd.csv --target class --dependence none --row {n:2}", ("is not JSON",)),
     ("explain odd.csv --target class --drp n", ("No such option",)),
+    *(
+        (f"{verb} --target y --drop y", ("--target reads column 'y', and --drop leaves it out: keep one",))
+        for verb in ("compare good.csv", "inspect good.csv", "fit good.csv -o x.bayesnb", "explain good.csv")
+    ),
+    (f"{FIT} --drop play", ("--target reads column 'play', and --drop leaves it out: keep one",)),
+    ("fit good.csv --target y --weight n --drop n -o x.bayesnb", ("--weight reads column 'n', and --drop leaves it",)),
     ("fit MODEL -o x.bayesnb", ("--target",)),
     (f"{FIT} --feature wind=weibull", ("not COL=FAMILY",)),
     (f"{FIT} --feature wind=poisson --feature wind=poisson", ("named twice",)),

@@ -46,8 +46,8 @@ def inspect(
         options.refuse(("target", *options.FORMAT), f"{data} is a model file, not a table")
         return _model(data, everything, layout)
     table = opened(data, format, settings, (target,), says_sheet=False)
-    table.require(target, "--target")
     target = table.own_target if target is None else target
+    table.require(target, "--target")
     odd = table.unreadable([target, settings.weight])
     table = replace(table, settings=replace(settings, drop=(*settings.drop, *(remark.column for remark in odd))))
     passing, sample = table.watched()

@@ -80,6 +80,8 @@ class Opened:
         return self.file and (lambda: self.file.marks)
 
     def require(self, column: str | None, option: str) -> None:
+        if column in self.settings.drop and option != "--drop":
+            raise click.UsageError(f"{option} reads column {column!r}, and --drop leaves it out: keep one of the two")
         if column is None or column in self.names:
             return
         if self.file is not None and self.file.kind == "excel" and (having := self.file.sheets_with(column)):
@@ -132,10 +134,10 @@ class Opened:
         if target is None:
             has = ""
             with contextlib.suppress(ValueError, OSError):
-                if (own := self.own_target) is not None:
-                    return own
                 has = f"; {self.name} has {some(self.names)}"
-            raise click.UsageError(f"name the column that holds the class with --target{has}")
+                target = self.own_target
+            if target is None:
+                raise click.UsageError(f"name the column that holds the class with --target{has}")
         self.require(target, "--target")
         return target
 
@@ -148,8 +150,6 @@ class Opened:
         """Read all rows into memory, also rows without a label."""
         target = self.target_of(target)
         frame = self.frame()
-        if target not in frame.columns:
-            raise click.UsageError(f"--drop {target}: the class cannot be left out")
         unlabelled = frame[target].isna()
         if unlabelled.all():
             raise ValueError(

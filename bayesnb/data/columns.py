@@ -169,12 +169,15 @@ class Column:
                 return as_floats(self.values)
             of_numpy = isinstance(self.values.dtype, np.dtype)
             return as_floats(self.values.to_numpy()) if of_numpy else self.values.to_numpy(float, na_value=np.nan)
-        try:
-            return np.array([np.nan if pd.isna(v) else float(v) for v in self.values], float)
-        except OverflowError as error:
-            raise RefusedError(
-                "column {column!r} holds an integer too large for a float ({error})", column=self.name, error=error
-            ) from error
+        x = np.full(len(self.values), np.nan)
+        for row, value in enumerate(self.values):
+            try:
+                x[row] = np.nan if pd.isna(value) else float(value)
+            except OverflowError as error:
+                said = "column {column!r} holds a number above all floats in row {row}: {cure}"
+                cure = "divide the column by a power of ten, or write a missing value there"
+                raise RefusedError(said, column=self.name, row=row, value=value, cure=cure) from error
+        return x
 
     def _money(self) -> Array | None:
         """The numbers in a column of money, if only some cells name the currency; ``None`` for other columns."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.amounts import is_float
 from bayesnb.data.choice import chosen
 from bayesnb.data.columns import as_objects, without_unused
 from bayesnb.data.growing import grown, of_part
@@ -59,7 +60,14 @@ class TrainingRows:
             from sklearn.utils.validation import _check_sample_weight
 
             weight = as_objects(sample_weight)
-            weight = _check_sample_weight(weight, target.codes, dtype=np.float64)
+            try:
+                weight = _check_sample_weight(weight, target.codes, dtype=np.float64)
+            except ValueError:
+                for row, cell in enumerate(np.ravel(np.array(weight, object))):
+                    if isinstance(cell, str) and not is_float(cell):
+                        said = "sample_weight is {value!r} in row {row}: give weights of 0 or more"
+                        raise RefusedError(said, value=str(cell), row=row) from None
+                raise
             if len(wrong := np.flatnonzero(weight < 0)):
                 said, row = "sample_weight is {value:g} in row {row}: give weights of 0 or more", int(wrong[0])
                 raise RefusedError(said, value=weight[row], row=row)

@@ -24,7 +24,7 @@ from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, Prior, class_prior
-from bayesnb.wording import dashed, items_of, meant_of_all, require_choice, require_whole
+from bayesnb.wording import dashed, items_of, meant_of_all, require_choice, require_whole, shown_value
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,11 @@ class EstimatorParameters:
     def __post_init__(self) -> None:
         if isinstance(self.features, Mapping):
             object.__setattr__(self, "features", _one_by_one(self.features))
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError) as error:
+            said = "Expected random_state to be a whole number, 0 or more, a Generator or None; got "
+            raise ValueError(said + shown_value(self.random_state)) from error
 
     @classmethod
     def of(cls, settings: Any, **others: Any) -> EstimatorParameters:

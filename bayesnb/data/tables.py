@@ -298,6 +298,8 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
                 f"column {name!r} is {values!r}: a column is a list or an array, one value a row. Write a single row "
                 "as {column: [value]}, or ask nb.deploy.compile(clf), which takes rows"
             )
+        if isinstance(values, set | frozenset):
+            raise ValueError(f"column {name!r} is a set, which has no order: write a list or an array")
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns must have one length; got {lengths}")

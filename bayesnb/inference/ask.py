@@ -21,7 +21,7 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
 from bayesnb.progress import counted
-from bayesnb.wording import Message, Spelled, shown_value, some
+from bayesnb.wording import Message, Spelled, require_whole, shown_value, some
 
 TAIL = 1e-10
 """Largest probability that a sum over counts leaves out."""
@@ -270,8 +270,9 @@ def ask_next(
         columns[column] = {"information": information(joint)}
         if cost_matrix is not None:
             columns[column]["saving"] = saving(joint, cost_matrix)
-    found = pd.DataFrame.from_dict(columns, orient="index", columns=["information", *["saving"] * (costs is not None)])
-    found = found.rename_axis("column")
+    # The name of a column may be a tuple.
+    index = pd.Index([*columns], tupleize_cols=False, name="column")
+    found = pd.DataFrame([*columns.values()], index, ["information", *["saving"] * (costs is not None)])
     paid = _checked_feature_costs(classifier, feature_costs, costs, found.index)
     if costs is not None:
         found["cost"] = paid
@@ -434,6 +435,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     data, n_rows = classifier.read(X)
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= n_rows:
         raise ValueError(f"Expected n from 1 to the number of rows, {n_rows}; got {shown_value(n)}")
+    require_whole(1, draws=draws)
     if n > 1:
         classifier.require_one_class_prior("a batch of rows to label")
         classifier.posterior.require_exact("learning a row", "ask for one row at a time, n=1")

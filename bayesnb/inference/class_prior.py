@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Dirichlet, log
 from bayesnb.priors import class_prior as class_priors
 from bayesnb.progress import counted
-from bayesnb.wording import Message, Spelled, require_whole, warn
+from bayesnb.wording import Message, Spelled, require_whole, shown_value, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
@@ -36,6 +37,8 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         row, c = np.argwhere(odd)[0]
         raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
     require_whole(1, max_iter=max_iter)
+    if not (isinstance(tol, Real) and tol >= 0):
+        raise ValueError(f"Expected tol to be a number, 0 or more; got {shown_value(tol)}")
     share = np.exp(normalize(log_likelihood))
     # The objective is concave, so EM reaches the maximum from every positive start. Its slope in π_c is
     # Σ_i p(x_i | c) / p(x_i | π). So another π is better by at most the largest slope minus the number of rows.

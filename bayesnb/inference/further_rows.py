@@ -26,6 +26,7 @@ from bayesnb.model.order import Order
 from bayesnb.numerics import Array, log
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.statistic import Labels, Statistic
+from bayesnb.wording import require_whole, shown_value
 
 BLOCK = 4096
 """Rows to draw at once if the statistic of a family cannot be drawn directly."""
@@ -150,8 +151,9 @@ def worth_of_rows(
         )
     learned = float(classifier.statistics.rows.sum())
     asked = sorted({round(learned * times) for times in (0, 0.5, 1, 2, 4, 9)} if more is None else {*map(int, more)})
-    if not asked or asked[0] < 0 or draws < 1 or rows < 1:
-        raise ValueError(f"Expected numbers of rows of 0 or more, and draws and rows of 1 or more; got {more!r}")
+    require_whole(1, draws=draws, rows=rows)
+    if not asked or asked[0] < 0:
+        raise ValueError(f"Expected more to hold numbers of rows, 0 or more; got {shown_value(more)}")
     sizes = sorted({0, *asked})
     rng = np.random.default_rng(classifier.fixed_seed)
     expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)

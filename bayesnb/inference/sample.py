@@ -15,6 +15,7 @@ from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data
 from bayesnb.numerics import Array, drawn_codes
+from bayesnb.wording import require_whole
 
 
 @question("new rows", "draws and PyMC", "draws")
@@ -45,6 +46,7 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     0  yes     sunny         hot     high  weak
     1  yes  overcast         hot     high  weak
     """
+    require_whole(1, n=n)
     classifier.require_one_class_prior("sample")
     classifier.posterior.warn_of_chains()
     chosen = None if label is None else int(codes_of(classifier.classes, np.asarray([label]))[0])

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import UNSEEN
-from bayesnb.wording import Message, RefusedError, require_whole
+from bayesnb.wording import Message, RefusedError, require_whole, shown_value
 
 CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 """Second seeds, so that the random numbers differ from a user's with the same seed."""
@@ -638,8 +639,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     >>> found.update(heavier, y[new.index]).alarms["column"].unique().tolist()
     ['body_mass_g']
     """
-    if not 0 < level < 1:
-        raise ValueError(f"Expected level to be between 0 and 1; got {level!r}")
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ValueError(f"Expected level to be a number between 0 and 1; got {shown_value(level)}")
     require_whole(0, random_state=random_state)
     classifier.require_counted("the alarm is for rows that were counted")
     rows = classifier.statistics.rows

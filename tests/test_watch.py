@@ -387,7 +387,7 @@ def test_dates_raise_an_alarm_only_if_they_are_earlier(start, step, shift, given
     assert of_dates["alarm"].notna().all() == of_dates["alarm"].notna().any() == (start < 0)
     assert {*of_dates["change"]} == ({"earlier dates"} if start < 0 else {""})
     assert ("size" in [*found.alarms["column"]]) == (shift > 0)
-    assert (str(found).startswith("No alarm after 400 rows: no evidence")) == (start >= 0 and not shift)
+    assert (str(found).startswith("No alarm after 400 rows: too little evidence")) == (start >= 0 and not shift)
 
 
 @pytest.mark.parametrize("given", [False, True])

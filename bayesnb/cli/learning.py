@@ -124,6 +124,9 @@ def forget(model: str, rows: str, **given: Any) -> int:
 
     With --dependence none, the result is as if the model had never learned the rows. With any other --dependence, the
     removed rows still influence the exponents (powers of likelihoods), bin edges and model weights.
+
+    A model with --dependence none holds sums, not rows. It refuses rows that these sums cannot contain, but it cannot
+    notice other rows that it has never learned.
     """
     return _changed("without_rows", model, rows, **given)
 

@@ -537,7 +537,7 @@ class Watch:
             return Message("No row of the stream has been seen.")
         found = self.alarms
         if found.empty:
-            said = "No alarm after {rows:,} rows: no evidence that the stream has left the model."
+            said = "No alarm after {rows:,} rows: too little evidence that the stream has left the model."
             return Message(said, rows=self.rows)
         others = [str(name) for name in found["column"].unique()[1:]]
         named = ", ".join(others[:3]) + ", …" * (len(others) > 3)
@@ -634,7 +634,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     >>> old, new = X[:172], X[172:]
     >>> found = checks.watch(BayesianNB().fit(old, y[old.index]))
     >>> print(found.update(new, y[new.index]))
-    No alarm after 172 rows: no evidence that the stream has left the model.
+    No alarm after 172 rows: too little evidence that the stream has left the model.
     >>> heavier = new.assign(body_mass_g=new.body_mass_g + 600)
     >>> found.update(heavier, y[new.index]).alarms["column"].unique().tolist()
     ['body_mass_g']

@@ -230,7 +230,10 @@ REFUSED = {
         lambda clf, X, y: nb.design.plug_in_regret(clf, X, "hinge"),
         "'log loss', 'accuracy'",
     ),
-    "rows of a number below 0": (lambda clf, X, y: nb.design.worth_of_rows(clf, [-1]), "numbers of rows of 0 or more"),
+    "rows of a number below 0": (
+        lambda clf, X, y: nb.design.worth_of_rows(clf, [-1]),
+        "more to hold numbers of rows, 0 or more",
+    ),
 }
 
 

@@ -46,7 +46,7 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     0  yes     sunny         hot     high  weak
     1  yes  overcast         hot     high  weak
     """
-    require_whole(1, n=n)
+    require_whole(0, n=n)
     classifier.require_one_class_prior("sample")
     classifier.posterior.warn_of_chains()
     chosen = None if label is None else int(codes_of(classifier.classes, np.asarray([label]))[0])

@@ -122,15 +122,17 @@ def with_rows(
     require_dependence(settings)
     # The exponents (powers of likelihoods) of an earlier classifier do not change.
     if before is not None:
-        known, far = len(before.classes), new_rows.FarCounter(before.schema, before.statistics)
+        known, far = {*before.classes.tolist()}, new_rows.FarCounter(before.schema, before.statistics)
         for part in _parts(settings, before, X, y, sample_weight):
             learned = Learned.of(settings, before, part).naming(named)
             if not streams(X):  # A stream may be summed by an engine that returns no rows.
-                far.count(part.table)
+                # The numbers of a new class may be anywhere.
+                of_known = np.array([label in known for label in part.target.classes.tolist()])
+                far.count(part.table.rows(of_known[part.target.codes]))
             before = believed(settings, before, Learned.by(settings, before) + learned)
         for sentence in far.sentences():
             warn(sentence)
-        if len(before.classes) > known and (said := warned.spelled_apart(before.classes.tolist())):
+        if len(before.classes) > len(known) and (said := warned.spelled_apart(before.classes.tolist())):
             warn(said[0], warned.ClassSpellingsWarning)
         dependence, total = before.dependence, before.statistics.rows.sum()
         if dependence and not dependence.spec.forests and dependence.weight < min(total / 2, dependence.spec.rows):

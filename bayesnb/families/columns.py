@@ -82,9 +82,11 @@ def columns_of(x: Column, index: Sequence[int]) -> Column:
 
 
 def without_columns(x: Column, index: Sequence[int]) -> Column:
-    """Set all cells of the columns at the positions ``index`` to missing; a sparse matrix stays unchanged."""
+    """Set all cells of the columns at the positions ``index`` to missing."""
     if sparse.issparse(x):
-        return x
+        row, column = (each.ravel() for each in np.meshgrid(np.arange(x.shape[0]), index))
+        blank = sparse.csr_array((np.full(len(row), np.nan), (row, column)), shape=x.shape)
+        return sparse.csr_array(x) + blank
     found = np.array(x, float if x.dtype.kind in "bu" else None)
     found[:, list(index)] = -1 if found.dtype.kind == "i" else np.nan
     return found

@@ -241,9 +241,9 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     >>> found.head(2).round(2)
              label  probability suggested  suggested_probability  wrong
     200  Chinstrap         0.00    Gentoo                   1.00   1.00
-    3    Chinstrap         0.02    Adelie                   0.96   0.14
+    3    Chinstrap         0.02    Adelie                   0.96   0.15
     >>> round(found.attrs["expected"], 1), round(found.attrs["sd"], 1)
-    (1.4, 0.7)
+    (1.5, 0.8)
     """
     y, sample_weight, X = given_beside(X, {"y": y, "sample_weight": sample_weight})
     log_joint, codes, _ = classifier.left_out(X, y, sample_weight, whole=True)

@@ -501,7 +501,7 @@ def predictive_checks(
     >>> found.table[["statistic", "class", "observed", "expected"]].head(2).round(1)
       statistic  class  observed  expected
     0  skewness      0       2.6      -0.0
-    1  skewness      1       2.2      -0.0
+    1  kurtosis      0      14.2       3.0
     """
     classifier.require_one_class_prior("a predictive check")
     classifier.require_counted("predictive checks need a posterior of rows that were counted")

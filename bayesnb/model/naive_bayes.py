@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
+from scipy.sparse import issparse
 
 from bayesnb.families.columns import columns_of, without_columns
 from bayesnb.families.family import Family
@@ -397,7 +398,10 @@ class Posterior:
         A constant column has the same predictive distribution in every class, so it says nothing about the class. Its
         parameters differ between classes, so they would add uncertainty.
         """
-        return data | {feature: without_columns(data[feature], own) for feature, own in self.constant.items()}
+        # A sparse matrix of zeros and ones cannot hold missing cells, and a constant column of it adds little.
+        families = self.model.features
+        holds = {f: not (issparse(data[f]) and families[f].support.kind == "zero_one") for f in self.constant}
+        return data | {f: without_columns(data[f], own) for f, own in self.constant.items() if holds[f]}
 
     def piece_names(self) -> list[Any]:
         """The name of each piece: its column, its feature (if it is a whole feature), or (feature, column position)."""

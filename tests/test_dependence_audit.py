@@ -77,7 +77,7 @@ def test_the_interval_of_the_information_holds_the_true_one_where_rows_are_few(s
     rng, held, means = default_rng(0), 0, []
     for _ in range(100):
         counts = rng.multinomial(100, p.ravel(), size=2).reshape(2, 3, 3).astype(float)
-        drawn = _information(counts, 200, rng)
+        drawn = _information(counts, rng)
         low, high = np.quantile(drawn, [0.055, 0.945])
         held += low <= true <= high
         means.append(drawn.mean())

@@ -322,6 +322,8 @@ def test_a_sample_can_have_one_chosen_class_and_can_be_empty() -> None:
     assert len(nb.draws.sample(clf)) == 1
     found = nb.draws.sample(BayesianNB(random_state=0).fit({"y": [1.0, 2.0], "x": [3.0, 4.0]}, ["p", "q"]), 2)
     assert found.columns.tolist() == ["y_", "y", "x"]  # a feature has the name of the label
+    both = BayesianNB(random_state=0).fit({"y": [1.0, 2.0], "y_": [3.0, 4.0]}, ["p", "q"])
+    assert nb.draws.sample(both).columns.tolist() == ["y__", "y", "y_"]
     named = BayesianNB(random_state=0).fit(X, pd.Series(Y, name="kind"))
     assert nb.draws.sample(named).columns.tolist() == ["kind", *X.columns]
     assert nb.draws.sample(BayesianNB().fit(X, pd.Series(Y, name="length"))).columns.tolist() == ["y", *X.columns]

@@ -1051,7 +1051,7 @@ def test_a_constant_number_changes_no_probability_that_a_label_is_wrong() -> Non
     assert_allclose(found[1]["wrong"].sort_index(), found[0]["wrong"].sort_index(), rtol=0, atol=0.1)
 
 
-@pytest.mark.parametrize("learns", ["weighted", nb.Exponents(by="class")])
+@pytest.mark.parametrize("learns", ["weighted", "forests", nb.Exponents(by="class")])
 def test_a_constant_number_adds_no_uncertainty_to_a_model_with_exponents(learns: Any) -> None:
     rng = default_rng(1)
     c = rng.integers(0, 2, 60)

@@ -57,7 +57,7 @@ class DrawnForests:
             for term, at in self._levels:
                 here = replaced.setdefault(term, np.zeros(joint.shape, bool))
                 here[:, i] = drawn.known[..., at]
-        ready = pieces.by_column(data)
+        ready = pieces.by_column(posterior.without_constant(data))
         for k, piece in enumerate(posterior.pieces):
             features, x = piece.theta(theta), piece.of(ready[piece.feature])
             if chosen is None:

@@ -88,6 +88,16 @@ def _is_constant(posterior: Posterior, entry: Contribution) -> bool:
     return piece.column in posterior.constant.get(piece.feature, ())
 
 
+def _drawn(posterior: Posterior, entry: Contribution, rng: Generator) -> Array:
+    """Draws of the log-likelihood of each value, (draw, entry, class); one draw of zeros for a constant column."""
+    family, prior, x = entry.factor
+    if isinstance(family, OneWord):
+        return family.drawn(prior, x, rng)
+    if _is_constant(posterior, entry):
+        return np.zeros((1, *entry.log_p.shape))
+    return family.log_likelihood(family.draw(prior, rng, (DRAWS,)), x)
+
+
 def _against(log_p: Array, a: int, b: int) -> Array:
     """ln p(x | a) - ln p(x | b), or NaN if x is impossible in both classes."""
     with np.errstate(invalid="ignore"):
@@ -188,14 +198,10 @@ def weighed_terms(
             old = beside_columns[int(term)]
             beside_columns[int(term)] = [before + more for before, more in zip(old, added, strict=True)]
     for entry in entries(classifier.schema, believed.posterior, believed.plug_in, data):
-        family, prior, x = entry.factor
-        if words := isinstance(family, OneWord):
-            log_p = entry.log_p, family.drawn(prior, x, rng)
-        elif _is_constant(believed.posterior, entry):
-            log_p = entry.log_p, np.zeros((1, *entry.log_p.shape))
-        else:
-            log_p = entry.log_p, family.log_likelihood(family.draw(prior, rng, (DRAWS,)), x)
+        log_p = [entry.log_p, _drawn(believed.posterior, entry, rng)]
         if spec.by == "class":
+            family, _, x = entry.factor
+            words = isinstance(family, OneWord)
             log_p = [_relative_words(each, entry.rows, x[:, 1], n) if words else relative(each, -1) for each in log_p]
         own = weighed_odds(0 if spec.by == "model" else entry.term, *log_p)
         yield line(entry, *(one + more for one, more in zip(own, beside_columns[entry.term], strict=True)))
@@ -222,10 +228,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
     common = CommonDraws(DRAWS, (int(rng.integers(2**63)),))
     yield PRIOR, _against(believed.log_pi + offset, a, b), DrawnLogOdds(_against(drawn.log_pi[:, None] + offset, a, b))
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
-        family, prior, x = entry.factor
-        words = isinstance(family, OneWord)
-        log_p = family.drawn(prior, x, rng) if words else family.log_likelihood(family.draw(prior, rng, (DRAWS,)), x)
-        yield entry, _against(entry.log_p, a, b), DrawnLogOdds(_against(log_p, a, b))
+        yield entry, _against(entry.log_p, a, b), DrawnLogOdds(_against(_drawn(posterior, entry, rng), a, b))
     if (forests := dependence.terms.forests) is not None:
         grid = dependence.statistics.cells.grid
         called, codes = grid.names(posterior.piece_names()), drawn.codes(data, n)

@@ -128,8 +128,8 @@ SCORED = 2000
 
 def left_out_scores(classifier: Classifier, rows: TrainingRows | None) -> dict[str, float]:
     """Held-out scores of the learned rows, or of a random sample of 2,000 of them; {} if there are no such scores."""
-    # frequencies: the log loss of predicting the class frequencies; folds: only if rows were held out in folds; weight:
-    # the total weight of the scored rows, only if it exceeds their number
+    # The entry "frequencies" is the log loss of predicting the class frequencies. The entry "folds" exists only if rows
+    # were held out in folds, and "weight", the total weight of the scored rows, only if it exceeds their number.
     if rows is None or len(classifier.classes) < 2:
         return {}
     rows = rows.labelled()

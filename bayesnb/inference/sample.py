@@ -54,8 +54,12 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     for cut in slices(n, 1024):
         encoded, codes = _sample_encoded(classifier, cut.stop - cut.start, chosen, rng)
         frame = classifier.schema.decode(encoded)
-        names = (name for name in (classifier.target, "y", "y_") if name is not None and name not in frame)
-        frame.insert(0, next(names), classifier.classes[codes])
+        name = classifier.target
+        if name is None or name in frame:
+            name = "y"
+            while name in frame:
+                name += "_"
+        frame.insert(0, name, classifier.classes[codes])
         parts.append(frame)
     return _dated(classifier, pd.concat(parts, ignore_index=True))
 
